@@ -1,0 +1,53 @@
+package columnar
+
+import (
+	"context"
+	"iter"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// MaxBatch is the most rows a record batch between operators has.
+const MaxBatch = 65536
+
+// Slice is the number of rows kernels work on at a time, so that a few columns stay in cache.
+const Slice = 2048
+
+// Rows is a sequence of record batches (at most MaxBatch rows each) that share one schema. It is read
+// once; an error ends it. Batches are immutable and are left to the garbage collector.
+type Rows = iter.Seq2[arrow.RecordBatch, error]
+
+// A Partition is a part of a relation that can be read independently of the others. Rows may be called
+// again and gives the same rows in the same order.
+type Partition interface {
+	Rows(ctx context.Context) Rows
+	String() string // shown in plans and logs, e.g. "events-3[120,480)"
+}
+
+// Batches is a Partition over batches held in memory.
+type Batches struct {
+	Name string
+	List []arrow.RecordBatch
+}
+
+// Rows yields the batches in order.
+func (b Batches) Rows(ctx context.Context) Rows {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		for _, rb := range b.List {
+			if err := ctx.Err(); err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(rb, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (b Batches) String() string { return b.Name }
+
+// Fail is a sequence that ends at once with err.
+func Fail(err error) Rows {
+	return func(yield func(arrow.RecordBatch, error) bool) { yield(nil, err) }
+}
