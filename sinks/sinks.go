@@ -1,0 +1,74 @@
+// Package sinks says what a sink is: something that takes the result of one micro-batch after another and
+// keeps its promise when the same micro-batch comes again.
+package sinks
+
+import (
+	"context"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"streamlab/columnar"
+	"streamlab/sql/types"
+)
+
+// OutputMode is Spark's: "append", "update", "complete".
+type OutputMode string
+
+// The output modes.
+const (
+	Append   OutputMode = "append"
+	Update   OutputMode = "update"
+	Complete OutputMode = "complete"
+)
+
+// String is the mode as Spark prints it: Append, Update, Complete.
+func (m OutputMode) String() string {
+	if m == "" {
+		return "Append"
+	}
+	return strings.ToUpper(string(m[:1])) + string(m[1:])
+}
+
+// A Batch is the result of one micro-batch of one query.
+type Batch struct {
+	ID        int64
+	QueryID   string
+	RunID     string
+	QueryName string
+	Mode      OutputMode
+	Schema    types.Schema
+	Parts     []columnar.Partition // reading them runs the plan
+	Replay    bool                 // the batch was begun by an earlier run
+}
+
+// A Sink writes results. AddBatch may be called again with the same id after a failure and must leave the
+// same result, unless the sink says in its package comment that it is at-least-once (Kafka, console,
+// foreach). Called by one goroutine.
+type Sink interface {
+	AddBatch(ctx context.Context, b Batch) error
+	Close() error
+}
+
+// Described is implemented by sinks that are named in progress (Spark's class or table text) and know how
+// many rows they wrote in the last batch; -1 is unknown.
+type Described interface {
+	Description() string
+	NumOutputRows() int64
+}
+
+// Each reads all partitions in order and hands every batch to write; it stops at the first error. Sinks
+// that keep partitions apart range over b.Parts themselves.
+func Each(ctx context.Context, b Batch, write func(part int, rb arrow.RecordBatch) error) error {
+	for i, p := range b.Parts {
+		for rb, err := range p.Rows(ctx) {
+			if err != nil {
+				return err
+			}
+			if err := write(i, rb); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
