@@ -5,9 +5,14 @@ import (
 	"unsafe"
 )
 
-// recordsPerPage is the number of records in a page; pages never move, so a pointer into one stays good
-// until Reset.
-const recordsPerPage = 1 << 12
+// recordsPerPage is the number of records in a full page. Pages do not move, so a pointer into one stays good
+// until Reset; only the first page begins small and moves when it grows, so a small table may not keep
+// pointers across Add.
+const (
+	recordsPerPage  = 1 << 12
+	recordsAtFirst  = 16
+	recordsRegrowth = 4
+)
 
 // Records holds the groups of a keyed table as fixed-width rows without Go pointers. Group ids are dense
 // from 0 in the order of Add. What does not fit a fixed width lives in the arena; a record refers to it by a
@@ -37,11 +42,34 @@ func (r *Records) Len() int { return int(r.n) }
 // Add appends a zeroed record and returns its id.
 func (r *Records) Add() uint32 {
 	g := r.n
-	if int(g/recordsPerPage) == len(r.pages) {
-		r.pages = append(r.pages, make([]byte, recordsPerPage*r.stride))
+	switch {
+	case g >= recordsPerPage:
+		if int(g/recordsPerPage) == len(r.pages) {
+			r.pages = append(r.pages, make([]byte, recordsPerPage*r.stride))
+		}
+	case g == 0 && len(r.pages) == 0:
+		r.pages = append(r.pages, make([]byte, recordsAtFirst*r.stride))
+	case int(g)*r.stride == len(r.pages[0]):
+		bigger := make([]byte, min(int(g)*recordsRegrowth, recordsPerPage)*r.stride)
+		copy(bigger, r.pages[0])
+		r.pages[0] = bigger
 	}
 	r.n++
 	return g
+}
+
+// Truncate forgets all records but keeps the pages for the next ones: for tables that live for one batch.
+func (r *Records) Truncate() {
+	for i, p := range r.pages {
+		if rest := int(r.n)*r.stride - i*recordsPerPage*r.stride; rest > 0 {
+			clear(p[:min(rest, len(p))])
+		}
+	}
+	r.n, r.used = 0, 0
+	if len(r.arena) > 0 {
+		last := r.arena[len(r.arena)-1]
+		r.arena = append(r.arena[:0], last[:0])
+	}
 }
 
 // At is record g; it may be written to.
@@ -62,7 +90,10 @@ func (r *Records) Reset() { r.n, r.pages, r.arena, r.used = 0, nil, nil, 0 }
 
 // Bytes is the memory that pages and arena occupy.
 func (r *Records) Bytes() int64 {
-	b := int64(len(r.pages)) * int64(recordsPerPage*r.stride)
+	b := int64(0)
+	for _, p := range r.pages {
+		b += int64(len(p))
+	}
 	for _, c := range r.arena {
 		b += int64(cap(c))
 	}
