@@ -1,0 +1,578 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"streamlab/columnar"
+	"streamlab/engine/exec"
+	"streamlab/errs"
+	"streamlab/internal/fault"
+	"streamlab/sinks"
+	"streamlab/sources"
+	"streamlab/sql/catalog"
+	"streamlab/store"
+)
+
+// driver runs the micro-batches of one query. Everything in it belongs to the query's goroutine.
+type driver struct {
+	q         *StreamingQuery
+	s         *Session
+	conf      *Conf
+	p         *prepared
+	plan      *exec.Plan
+	cp        *store.Checkpoint
+	temporary bool
+
+	sources []*querySource // one per distinct stream, in plan order
+	scans   []int          // per scan occurrence, in plan order: index into sources
+	sink    sinks.Sink
+	marks   *watermarkTracker
+	pinned  map[string]string
+
+	batch       int64 // the batch that is next, or is being run
+	constructed bool  // its offsets are logged
+	replay      bool  // and were logged by an earlier run
+	watermark   int64 // in force for batch
+	prevMark    int64 // in force for the batch before: the bound for late rows
+	timestamp   int64 // batch time, ms
+	ran         bool  // a batch was run in this run
+	idleAt      time.Time
+	idleBefore  bool // an idle report was made, or a batch was run
+	trigger     time.Time
+	lastTrigger time.Time
+	durations   map[string]int64
+	recent      []Progress
+	explainOnce bool
+}
+
+// querySource is a source as one query reads it.
+type querySource struct {
+	stream    *catalog.Stream
+	src       sources.Source
+	limit     sources.ReadLimit
+	committed sources.Offset // end of the last batch
+	start     sources.Offset // of the batch being constructed or run; "" is none
+	end       sources.Offset
+	latest    sources.Offset // what the source says is there; "" is unknown
+	rows      int64          // that left the scans of the batch
+}
+
+func (d *driver) status(message string, change func(st *Status)) {
+	d.q.publish(func(s *Snapshot) {
+		s.Status.Message = message
+		if change != nil {
+			change(&s.Status)
+		}
+	})
+}
+
+func (d *driver) run(ctx context.Context) error {
+	d.status("Initializing sources", nil)
+	if err := d.open(ctx); err != nil {
+		return err
+	}
+	if err := d.recover(ctx); err != nil {
+		return err
+	}
+	d.q.publish(func(s *Snapshot) {
+		s.State = Running
+		s.Watermark = d.watermark
+		for _, x := range d.sources {
+			s.Sources = append(s.Sources, describe(x.src))
+		}
+	})
+	return d.loop(ctx)
+}
+
+// loop is the trigger executor.
+func (d *driver) loop(ctx context.Context) error {
+	t := d.p.w.trigger
+	for {
+		if d.q.stopRequested() != keepRunning {
+			return nil
+		}
+		ran, err := d.once(ctx)
+		if err != nil {
+			return err
+		}
+		switch {
+		case t.kind == once:
+			return nil
+		case t.kind == availableNow:
+			if !ran {
+				return nil
+			}
+			continue
+		}
+		now := d.s.now()
+		if t.every > 0 {
+			if err := d.wait(ctx, t.next(d.trigger).Sub(now)); err != nil {
+				return err
+			}
+		} else if !ran {
+			if err := d.await(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// wait sleeps to a trigger boundary; a boundary that has passed is not waited for.
+func (d *driver) wait(ctx context.Context, pause time.Duration) error {
+	until := d.s.now().Add(pause)
+	for pause > 0 && d.q.stopRequested() == keepRunning {
+		if err := d.s.clock.Wait(ctx, pause, d.q.wake); err != nil {
+			return err
+		}
+		pause = until.Sub(d.s.now())
+	}
+	return nil
+}
+
+// await pauses an idle query: until a source says something changed, or for the polling delay when any of
+// its sources cannot say so.
+func (d *driver) await(ctx context.Context) error {
+	pause := d.conf.duration(keyPolling)
+	return d.s.clock.Wait(ctx, pause, d.q.wake)
+}
+
+func (d *driver) open(ctx context.Context) error {
+	byStream := map[int64]int{}
+	for _, sc := range d.plan.Scans() {
+		i, ok := byStream[sc.Stream.ID]
+		if !ok {
+			o, isOurs := sc.Stream.Open.(*opening)
+			if !isOurs {
+				return errs.New("INTERNAL_ERROR", "message", "the stream "+sc.Stream.Name+" was not opened by a session")
+			}
+			i = len(d.sources)
+			byStream[sc.Stream.ID] = i
+			def := o.def
+			def.Log = d.cp.SourceLog(i)
+			src, err := o.open(def)
+			if err != nil {
+				return err
+			}
+			x := &querySource{stream: sc.Stream, src: src}
+			if l, ok := src.(sources.DefaultLimit); ok {
+				x.limit = l.DefaultReadLimit()
+			}
+			d.sources = append(d.sources, x)
+		}
+		d.scans = append(d.scans, i)
+	}
+	switch d.p.w.trigger.kind {
+	case availableNow:
+		for _, x := range d.sources {
+			if a, ok := x.src.(sources.AvailableNow); ok {
+				if err := a.PrepareAvailableNow(ctx); err != nil {
+					return err
+				}
+			}
+		}
+	case once:
+		for _, x := range d.sources {
+			x.limit = sources.ReadLimit{}
+		}
+	}
+	if d.p.w.sink != nil {
+		d.sink = d.p.w.sink
+		return nil
+	}
+	sink, err := d.p.format.New(sinks.Def{Format: d.p.format.Name, Path: d.p.path, Options: d.p.w.options,
+		PartitionBy: d.p.w.partitionBy, Mode: d.p.mode, QueryName: d.q.name, QueryID: d.q.id, Schema: d.p.node.Schema(),
+		Conf: d.conf.Get, Zone: d.conf.zone(), Dir: d.s.workspace, Out: d.s.out,
+		Durable: d.conf.Get(keyDurability) == "power" && !d.temporary})
+	d.sink = sink
+	return err
+}
+
+// recover finds where the query goes on (MicroBatchExecution.populateStartOffsets).
+func (d *driver) recover(ctx context.Context) error {
+	head, committed := d.cp.Head()
+	pending, isPending := d.cp.Pending()
+	d.pinned = d.pin(nil)
+	var entry store.OffsetEntry
+	switch {
+	case isPending:
+		entry = pending
+		d.batch = 0
+		if committed {
+			d.batch = head + 1
+		}
+		d.constructed, d.replay = true, true
+		d.watermark, d.timestamp = entry.BatchWatermarkMs, entry.BatchTimestampMs
+	case committed:
+		e, ok, err := d.cp.Offsets(head)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return errs.New("CHECKPOINT_LOG_ENTRY_MISSING", "batchId", head)
+		}
+		c, _, err := d.cp.Commits(head)
+		if err != nil {
+			return err
+		}
+		entry = e
+		d.batch = head + 1
+		d.watermark = max(e.BatchWatermarkMs, c.NextBatchWatermarkMs)
+		d.prevMark = e.BatchWatermarkMs
+	default:
+		d.batch = 0
+	}
+	if isPending || committed {
+		if len(entry.Offsets) != len(d.scans) {
+			return errs.New("SOURCE_SET_CHANGED", "stored", len(entry.Offsets), "current", len(d.scans))
+		}
+		d.pinned = d.pin(entry.Conf)
+		for i, k := range d.scans {
+			if isPending {
+				d.sources[k].end = sources.Offset(entry.Offsets[i])
+			} else {
+				d.sources[k].committed = sources.Offset(entry.Offsets[i])
+			}
+		}
+		if isPending && d.batch > 0 {
+			prev, ok, err := d.cp.Offsets(d.batch - 1)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				return errs.New("CHECKPOINT_LOG_ENTRY_MISSING", "batchId", d.batch-1)
+			}
+			for i, k := range d.scans {
+				d.sources[k].committed = sources.Offset(prev.Offsets[i])
+			}
+			d.prevMark = prev.BatchWatermarkMs
+		}
+	}
+	if err := d.checkPlan(committed); err != nil {
+		return err
+	}
+	d.marks = newWatermarkTracker(len(d.plan.EventTimes()), d.watermark, strings.EqualFold(d.pinned[keyPolicy], "max"))
+	if committed {
+		v := d.cp.At(head)
+		defer v.Close()
+		return d.plan.Load(v)
+	}
+	return nil
+}
+
+// pin gives the settings that a checkpoint fixes: those stored, else the session's. Unknown stored keys are
+// kept as they are.
+func (d *driver) pin(stored map[string]string) map[string]string {
+	m := map[string]string{}
+	for k, v := range stored {
+		m[k] = v
+	}
+	for _, s := range settings {
+		if !s.Pinned {
+			continue
+		}
+		have := d.conf.Get(s.Key)
+		if v, ok := m[s.Key]; !ok {
+			m[s.Key] = have
+		} else if v != have && d.q != nil {
+			d.notice(fmt.Sprintf("%s is %s in the checkpoint; the session's %s has no effect", s.Key, v, have))
+		}
+	}
+	return m
+}
+
+func (d *driver) notice(text string) {
+	d.s.streams.bus.post(Event{Time: d.s.now(), Kind: Notice, ID: d.q.id, RunID: d.q.runID, Name: d.q.name, Text: text})
+}
+
+// planRecord is what a checkpoint remembers of its query, to refuse another one.
+type planRecord struct {
+	Mode      string               `json:"outputMode"`
+	Operators []exec.OperatorShape `json:"operators"`
+	Sources   []string             `json:"sources"`
+	Sink      string               `json:"sink"`
+}
+
+// checkPlan compares the plan with the one that made the checkpoint (engine.md 6).
+func (d *driver) checkPlan(committed bool) error {
+	now := planRecord{Mode: string(d.p.mode), Operators: d.plan.Shapes(), Sink: d.p.format.Name}
+	for _, x := range d.sources {
+		now.Sources = append(now.Sources, x.stream.Format)
+	}
+	if raw, ok := d.cp.Meta("plan"); ok && committed {
+		var was planRecord
+		if err := json.Unmarshal(raw, &was); err != nil {
+			return errs.Wrap(err, "CHECKPOINT_CORRUPT", "checkpointLocation", d.p.checkpoint, "detail", "record y/plan")
+		}
+		if err := compareOperators(was.Operators, now.Operators); err != nil {
+			return err
+		}
+	}
+	raw, err := json.Marshal(now)
+	if err != nil {
+		return err
+	}
+	return d.cp.SetMeta("plan", raw)
+}
+
+// compareOperators follows RC-1 and RC-2: operators by number and name, then key and value schemas by
+// position.
+func compareOperators(was, now []exec.OperatorShape) error {
+	names := func(l []exec.OperatorShape) string {
+		var b []string
+		for i, o := range l {
+			b = append(b, fmt.Sprintf("(OperatorId: %d -> OperatorName: %s)", i, o.Name))
+		}
+		return strings.Join(b, ", ")
+	}
+	same := len(was) == len(now)
+	for i := 0; same && i < len(was); i++ {
+		same = was[i].Name == now[i].Name
+	}
+	if !same {
+		if len(was) == 0 {
+			return errs.New("STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY", "OpsInCurBatchSeq", names(now))
+		}
+		return errs.New("STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",
+			"OpsInMetadataSeq", names(was), "OpsInCurBatchSeq", names(now))
+	}
+	for i := range was {
+		if was[i].Key != now[i].Key {
+			return errs.New("STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE", "storedKeySchema", was[i].Key, "newKeySchema", now[i].Key)
+		}
+		if was[i].Value != now[i].Value {
+			return errs.New("STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE", "storedValueSchema", was[i].Value, "newValueSchema", now[i].Value)
+		}
+	}
+	return nil
+}
+
+// timed adds the time of f to a duration of the progress.
+func (d *driver) timed(name string, f func() error) error {
+	t := d.s.now()
+	err := f()
+	d.durations[name] += d.s.now().Sub(t).Milliseconds()
+	return err
+}
+
+// once is one trigger (executeOneBatch); ran says whether a batch was run.
+func (d *driver) once(ctx context.Context) (ran bool, err error) {
+	d.lastTrigger, d.trigger = d.trigger, d.s.now()
+	d.durations = map[string]int64{}
+	if !d.constructed {
+		if err := d.construct(ctx); err != nil {
+			return false, err
+		}
+	}
+	if !d.constructed {
+		d.durations["triggerExecution"] = d.s.now().Sub(d.trigger).Milliseconds()
+		d.reportIdle()
+		d.q.finishTrigger(false)
+		return false, nil
+	}
+	if err := d.runBatch(ctx); err != nil {
+		return false, err
+	}
+	d.durations["triggerExecution"] = d.s.now().Sub(d.trigger).Milliseconds()
+	d.reportBatch()
+	for _, x := range d.sources {
+		x.committed = x.end
+	}
+	d.prevMark, d.watermark = d.watermark, d.marks.global
+	d.batch++
+	d.constructed, d.replay, d.ran = false, false, true
+	d.q.finishTrigger(true)
+	return true, nil
+}
+
+// construct decides whether there is a next batch and logs what it is.
+func (d *driver) construct(ctx context.Context) error {
+	if err := fault.Point("plan.begin"); err != nil {
+		return err
+	}
+	newData := false
+	err := d.timed("latestOffset", func() error {
+		for _, x := range d.sources {
+			x.start = x.committed
+			if x.start == "" {
+				o, err := x.src.InitialOffset(ctx)
+				if err != nil {
+					return err
+				}
+				x.start = o
+			}
+			end, err := x.src.LatestOffset(ctx, x.start, x.limit)
+			if err != nil {
+				return err
+			}
+			x.latest = ""
+			if r, ok := x.src.(sources.Reporter); ok {
+				x.latest = r.ReportLatestOffset()
+			}
+			if end == "" {
+				end = x.committed
+			}
+			x.end = end
+			if end != "" && end != x.committed {
+				newData = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	another := d.ran && d.p.w.trigger.kind != once && d.conf.flag(keyNoData) && d.plan.NeedsBatch(d.watermark)
+	if !newData && !another {
+		return nil
+	}
+	d.timestamp = max(d.timestamp, d.s.now().UnixMilli())
+	return d.timed("walCommit", func() error {
+		d.status("Writing offsets to log", nil)
+		if err := d.cp.LogOffsets(d.batch, d.entry()); err != nil {
+			return err
+		}
+		if d.batch > 0 {
+			for _, x := range d.sources {
+				if x.committed == "" {
+					continue
+				}
+				if err := x.src.Commit(ctx, x.committed); err != nil {
+					return err
+				}
+			}
+		}
+		d.constructed = true
+		return nil
+	})
+}
+
+func (d *driver) entry() store.OffsetEntry {
+	e := store.OffsetEntry{BatchWatermarkMs: d.watermark, BatchTimestampMs: d.timestamp, Conf: d.pinned}
+	for _, k := range d.scans {
+		e.Offsets = append(e.Offsets, string(d.sources[k].end))
+	}
+	return e
+}
+
+func (d *driver) runBatch(ctx context.Context) error {
+	data := false
+	inputs := make([][]columnar.Partition, len(d.scans))
+	err := d.timed("getBatch", func() error {
+		for k, x := range d.sources {
+			if d.replay {
+				x.start = x.committed
+				if x.start == "" {
+					o, err := x.src.InitialOffset(ctx)
+					if err != nil {
+						return err
+					}
+					x.start = o
+				}
+				x.latest = ""
+			}
+			x.rows = 0
+			if x.end == "" || x.end == x.committed {
+				continue
+			}
+			data = true
+			parts, err := x.src.PlanPartitions(ctx, x.start, x.end)
+			if err != nil {
+				return err
+			}
+			for i, s := range d.scans {
+				if s == k {
+					inputs[i] = parts
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	message := "Processing new data"
+	if !data {
+		message = "No new data but cleaning up state"
+	}
+	d.status(message, func(st *Status) { st.IsTriggerActive, st.IsDataAvailable = true, data })
+	if err := fault.Point("exec.begin"); err != nil {
+		return err
+	}
+	late := d.prevMark
+	if d.batch == 0 {
+		late = 0
+	}
+	task := &exec.Task{Batch: d.batch, Inputs: inputs, NowMicros: d.timestamp * 1000, LateWatermarkMs: late,
+		EvictWatermarkMs: d.watermark}
+	if err := d.timed("queryPlanning", func() error { return d.plan.Bind(task) }); err != nil {
+		return err
+	}
+	err = d.timed("addBatch", func() error {
+		err := d.sink.AddBatch(ctx, sinks.Batch{ID: d.batch, QueryID: d.q.id, RunID: d.q.runID, QueryName: d.q.name, Mode: d.p.mode,
+			Schema: d.p.node.Schema(), Parts: d.plan.Partitions(ctx, task), Replay: d.replay})
+		if err != nil {
+			return err
+		}
+		return d.plan.Finish(ctx, task) // whatever the sink left unread
+	})
+	if err != nil {
+		return err
+	}
+	for i, k := range d.scans {
+		d.sources[k].rows += task.Counters.ScanRows[i]
+	}
+	for i, e := range task.Counters.EventTimes {
+		if e.Count > 0 {
+			d.marks.observe(i, floorDiv(e.Max, 1000), d.plan.EventTimes()[i].DelayMicros/1000)
+		}
+	}
+	next := d.marks.advance()
+	return d.timed("commitOffsets", func() error {
+		b := d.cp.Begin(d.batch)
+		if err := d.plan.Save(b); err != nil {
+			b.Discard()
+			return err
+		}
+		return b.Commit(store.CommitEntry{NextBatchWatermarkMs: next}, nil)
+	})
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b != 0 && (a < 0) != (b < 0) {
+		q--
+	}
+	return q
+}
+
+// shut closes what the run opened.
+func (d *driver) shut() error {
+	var first error
+	keep := func(err error) {
+		if err != nil && first == nil {
+			first = err
+		}
+	}
+	for _, x := range d.sources {
+		keep(x.src.Close())
+	}
+	if d.sink != nil {
+		keep(d.sink.Close())
+	}
+	keep(d.cp.Close())
+	return first
+}
+
+// dropTemporary deletes a temporary checkpoint, but not that of a failed query unless the settings say so.
+func (d *driver) dropTemporary(failed bool) {
+	if d.temporary && (!failed || d.s.conf.flag(keyForceDelete)) {
+		if err := os.RemoveAll(d.p.checkpoint); err != nil {
+			d.notice("temporary checkpoint left behind: " + err.Error())
+		}
+	}
+}

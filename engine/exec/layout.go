@@ -1,0 +1,458 @@
+package exec
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unsafe"
+
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+	"github.com/zeebo/xxh3"
+
+	"streamlab/columnar"
+	"streamlab/sql/types"
+)
+
+// A layout packs the values of some columns into a fixed number of 8-byte words: first the null bits, then
+// the fields. Numbers and times take one word, decimals two, everything else three: a head word with the
+// length, then 16 bytes that hold a short value itself or a Ref to a long one. The head of a long value also
+// carries 32 bits of its hash, so that unequal long values are told apart without touching the arena.
+//
+// A normal layout is for keys: equal values have equal words (one NaN, no negative zero).
+type layout struct {
+	fields []layoutField
+	nulls  int // words of null bits
+	words  int // all words
+	normal bool
+}
+
+type layoutField struct {
+	t    types.DataType
+	phys columnar.Physical
+	at   int  // first word
+	long bool // three words
+	cell bool // value is a cell: nested types
+}
+
+// shortBytes is the longest value that a record holds itself.
+const shortBytes = 16
+
+func newLayout(ts []types.DataType, normal bool) *layout {
+	l := &layout{nulls: (len(ts) + 63) / 64, normal: normal}
+	l.words = l.nulls
+	for _, t := range ts {
+		f := layoutField{t: t, phys: columnar.PhysicalOf(t), at: l.words}
+		switch f.phys {
+		case columnar.PNull:
+			f.phys, l.words = columnar.PNull, l.words+1
+		case columnar.PDec:
+			l.words += 2
+		case columnar.PBytes:
+			f.long, l.words = true, l.words+3
+		case columnar.PList, columnar.PMap, columnar.PStruct:
+			f.long, f.cell, l.words = true, true, l.words+3
+		default:
+			l.words++
+		}
+		l.fields = append(l.fields, f)
+	}
+	return l
+}
+
+// refs are the byte offsets of the 16-byte places that may hold a Ref.
+func (l *layout) refs() []int {
+	var out []int
+	for _, f := range l.fields {
+		if f.long {
+			out = append(out, (f.at+1)*8)
+		}
+	}
+	return out
+}
+
+// An encoder turns rows of vectors into words. It belongs to one worker and is reused.
+type encoder struct {
+	lay   *layout
+	n     int
+	words []uint64 // row by row
+	hash  []uint64
+	long  []longValues
+	// anyLong says that some row holds a long value: its middle word is then an index into long.
+	anyLong bool
+	idx     []int32
+}
+
+type longValues struct {
+	src  *columnar.Vec
+	cell columnar.Vec // encoded nested values, by row of the encoder
+}
+
+func newEncoder(l *layout) *encoder { return &encoder{lay: l, long: make([]longValues, len(l.fields))} }
+
+// key is the words of row k.
+func (e *encoder) key(k int) []uint64 { w := e.lay.words; return e.words[k*w : k*w+w : k*w+w] }
+
+// encode fills words and hashes with the selected rows of vs, which lie under the layout's fields.
+func (e *encoder) encode(vs []*columnar.Vec, sel columnar.Sel) {
+	n, w := sel.N, e.lay.words
+	e.n = n
+	e.words = grow(e.words[:0], n*w)
+	clear(e.words)
+	e.hash = grow(e.hash[:0], n)
+	e.anyLong = false
+	idx := sel.Idx
+	if sel.All {
+		for len(e.idx) < n {
+			e.idx = append(e.idx, int32(len(e.idx)))
+		}
+		idx = e.idx
+	}
+	idx = idx[:n]
+	for c := range e.lay.fields {
+		e.encodeField(c, vs[c], idx)
+	}
+	e.hashRows()
+}
+
+func (e *encoder) encodeField(c int, v *columnar.Vec, idx []int32) {
+	f := &e.lay.fields[c]
+	w, at := e.lay.words, f.at
+	if v.Const {
+		idx = make([]int32, len(idx))
+	}
+	if v.Phys == columnar.PNull || f.phys == columnar.PNull {
+		for k := range idx {
+			e.words[k*w+c>>6] |= 1 << (uint(c) & 63)
+		}
+		return
+	}
+	ws := e.words[at:]
+	switch f.phys {
+	case columnar.PBool:
+		for k, i := range idx {
+			ws[k*w] = v.Bits[i>>6] >> (uint(i) & 63) & 1
+		}
+	case columnar.PI8:
+		packInts(ws, w, v.I8, idx)
+	case columnar.PI16:
+		packInts(ws, w, v.I16, idx)
+	case columnar.PI32:
+		packInts(ws, w, v.I32, idx)
+	case columnar.PI64:
+		packInts(ws, w, v.I64, idx)
+	case columnar.PF32:
+		for k, i := range idx {
+			ws[k*w] = uint64(f32bits(v.F32[i], e.lay.normal))
+		}
+	case columnar.PF64:
+		for k, i := range idx {
+			ws[k*w] = f64bits(v.F64[i], e.lay.normal)
+		}
+	case columnar.PDec:
+		for k, i := range idx {
+			ws[k*w], ws[k*w+1] = v.Dec[i].LowBits(), uint64(v.Dec[i].HighBits())
+		}
+	case columnar.PBytes:
+		e.packBytes(c, ws, v, idx)
+	default:
+		cell := &e.long[c].cell
+		cell.Off = append(cell.Off[:0], 0)
+		cell.Data = cell.Data[:0]
+		for _, i := range idx {
+			if !v.IsNull(int(i)) {
+				cell.Data = appendCell(cell.Data, v, int(i), e.lay.normal)
+			}
+			cell.Off = append(cell.Off, int32(len(cell.Data)))
+		}
+		cell.Phys = columnar.PBytes
+		seq := make([]int32, len(idx))
+		for k := range seq {
+			seq[k] = int32(k)
+		}
+		e.packBytes(c, ws, cell, seq)
+	}
+	if v.Valid != nil {
+		zero := 1
+		if f.long {
+			zero = 3
+		} else if f.phys == columnar.PDec {
+			zero = 2
+		}
+		for k, i := range idx {
+			if v.Valid[i>>6]>>(uint(i)&63)&1 == 0 {
+				e.words[k*w+c>>6] |= 1 << (uint(c) & 63)
+				for z := range zero {
+					ws[k*w+z] = 0
+				}
+			}
+		}
+	}
+}
+
+func packInts[T int8 | int16 | int32 | int64](ws []uint64, w int, vals []T, idx []int32) {
+	for k, i := range idx {
+		ws[k*w] = uint64(int64(vals[i]))
+	}
+}
+
+func (e *encoder) packBytes(c int, ws []uint64, v *columnar.Vec, idx []int32) {
+	w := e.lay.words
+	e.long[c].src = v
+	data := v.Data
+	for k, i := range idx {
+		from, to := v.Off[i], v.Off[i+1]
+		n := to - from
+		o := k * w
+		switch {
+		case n <= 0:
+		case n <= shortBytes:
+			lo, hi := load16(data, int(from), int(n))
+			ws[o], ws[o+1], ws[o+2] = uint64(n), lo, hi
+		default:
+			h := xxh3.Hash(data[from:to])
+			ws[o], ws[o+1] = uint64(n)|h&^0xffffffff, uint64(i)
+			e.anyLong = true
+		}
+	}
+}
+
+// load16 is the n (1 to 16) bytes at from as two little-endian words, zero behind them.
+func load16(b []byte, from, n int) (lo, hi uint64) {
+	if from+16 <= len(b) {
+		p := b[from : from+16 : from+16]
+		lo, hi = binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:])
+		if n < 8 {
+			return lo & (1<<(uint(n)*8) - 1), 0
+		}
+		return lo, hi & (1<<(uint(n-8)*8) - 1)
+	}
+	var t [16]byte
+	copy(t[:], b[from:from+n])
+	return binary.LittleEndian.Uint64(t[:]), binary.LittleEndian.Uint64(t[8:])
+}
+
+const (
+	mulA = 0x9E3779B97F4A7C15
+	mulB = 0xD6E8FEB86659FD93
+)
+
+func mix(h, w uint64) uint64 {
+	hi, lo := bits.Mul64(h^w^mulA, mulB^w<<32|mulB&0xffffffff)
+	return hi ^ lo
+}
+
+func (e *encoder) hashRows() {
+	w := e.lay.words
+	for k := range e.hash {
+		h := uint64(mulB)
+		row := e.words[k*w : k*w+w : k*w+w]
+		for _, x := range row {
+			hi, lo := bits.Mul64(h^x, mulA)
+			h = hi ^ lo ^ bits.RotateLeft64(h, 29)
+		}
+		e.hash[k] = h
+	}
+	if e.anyLong { // the index in the middle word is not part of the value
+		for k := range e.hash {
+			h := uint64(mulB)
+			row := e.words[k*w : k*w+w : k*w+w]
+			for c := range e.lay.fields {
+				f := &e.lay.fields[c]
+				if f.long && uint32(row[f.at]) > shortBytes {
+					h = mix(h, row[f.at])
+				}
+			}
+			skip := -1
+			for x, v := range row {
+				if x == skip {
+					continue
+				}
+				if e.isLongHead(row, x) {
+					skip = x + 1
+				}
+				hi, lo := bits.Mul64(h^v, mulA)
+				h = hi ^ lo ^ bits.RotateLeft64(h, 29)
+			}
+			e.hash[k] = h
+		}
+	}
+}
+
+func (e *encoder) isLongHead(row []uint64, x int) bool {
+	for c := range e.lay.fields {
+		f := &e.lay.fields[c]
+		if f.long && f.at == x {
+			return uint32(row[x]) > shortBytes
+		}
+	}
+	return false
+}
+
+// store writes row k into the words of record g from byte off on; long values go to the arena.
+func (e *encoder) store(r *columnar.Records, g uint32, off, k int) {
+	rec := r.At(g)
+	dst := unsafe.Slice((*uint64)(unsafe.Pointer(&rec[off])), e.lay.words)
+	row := e.key(k)
+	copy(dst, row)
+	if !e.anyLong {
+		return
+	}
+	for c := range e.lay.fields {
+		f := &e.lay.fields[c]
+		if f.long && uint32(row[f.at]) > shortBytes {
+			dst[f.at+1], dst[f.at+2] = 0, 0
+			r.Store(rec, off+(f.at+1)*8, e.long[c].src.Bytes(int(row[f.at+1])))
+		}
+	}
+}
+
+// equal compares row k with the words of record g.
+func (e *encoder) equal(r *columnar.Records, g uint32, off, k int) bool {
+	row := e.key(k)
+	p := unsafe.Slice((*uint64)(r.Ptr(g, off)), len(row))
+	if !e.anyLong {
+		for i, w := range row {
+			if p[i] != w {
+				return false
+			}
+		}
+		return true
+	}
+	x := 0
+	for ; x < e.lay.nulls; x++ {
+		if p[x] != row[x] {
+			return false
+		}
+	}
+	for c := range e.lay.fields {
+		f := &e.lay.fields[c]
+		if p[f.at] != row[f.at] {
+			return false
+		}
+		switch {
+		case f.long && uint32(row[f.at]) > shortBytes:
+			have := r.Load(r.At(g), off+(f.at+1)*8)
+			if string(have) != string(e.long[c].src.Bytes(int(row[f.at+1]))) {
+				return false
+			}
+		case f.long:
+			if p[f.at+1] != row[f.at+1] || p[f.at+2] != row[f.at+2] {
+				return false
+			}
+		case f.phys == columnar.PDec:
+			if p[f.at+1] != row[f.at+1] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// decode appends field c of the given records, whose words begin at byte off, to out.
+func (l *layout) decode(r *columnar.Records, groups []uint32, off, c int, out *columnar.Vec) {
+	f := &l.fields[c]
+	if f.phys == columnar.PNull {
+		out.Len += len(groups)
+		return
+	}
+	if f.cell {
+		l.decodeCells(r, groups, off, c, out)
+		return
+	}
+	n := out.Len
+	out.Len += len(groups)
+	nullOff, bit := off+c>>6*8, uint(c)&63
+	anyNull := false
+	at := off + f.at*8
+	switch f.phys {
+	case columnar.PBool:
+		out.Bits = growBits(out.Bits, out.Len)
+		for k, g := range groups {
+			out.Bits[(n+k)>>6] |= *(*uint64)(r.Ptr(g, at)) << (uint(n+k) & 63)
+		}
+	case columnar.PI8:
+		out.I8 = unpackInts(out.I8, r, groups, at)
+	case columnar.PI16:
+		out.I16 = unpackInts(out.I16, r, groups, at)
+	case columnar.PI32:
+		out.I32 = unpackInts(out.I32, r, groups, at)
+	case columnar.PI64:
+		out.I64 = unpackInts(out.I64, r, groups, at)
+	case columnar.PF32:
+		for _, g := range groups {
+			out.F32 = append(out.F32, *(*float32)(r.Ptr(g, at)))
+		}
+	case columnar.PF64:
+		for _, g := range groups {
+			out.F64 = append(out.F64, *(*float64)(r.Ptr(g, at)))
+		}
+	case columnar.PDec:
+		for _, g := range groups {
+			p := (*[2]uint64)(r.Ptr(g, at))
+			out.Dec = append(out.Dec, decimal128.New(int64(p[1]), p[0]))
+		}
+	case columnar.PBytes:
+		for _, g := range groups {
+			out.Data = append(out.Data, l.bytes(r, g, off, f)...)
+			out.Off = append(out.Off, int32(len(out.Data)))
+		}
+	}
+	for _, g := range groups {
+		if *(*uint64)(r.Ptr(g, nullOff))>>bit&1 != 0 {
+			anyNull = true
+			break
+		}
+	}
+	if !anyNull && out.Valid == nil {
+		return
+	}
+	had := out.Valid
+	out.Valid = growBits(had, out.Len)
+	if had == nil {
+		for k := range n {
+			columnar.SetBit(out.Valid, k)
+		}
+	}
+	for k, g := range groups {
+		if *(*uint64)(r.Ptr(g, nullOff))>>bit&1 == 0 {
+			columnar.SetBit(out.Valid, n+k)
+		}
+	}
+}
+
+func unpackInts[T int8 | int16 | int32 | int64](dst []T, r *columnar.Records, groups []uint32, at int) []T {
+	n := len(dst)
+	dst = grow(dst, n+len(groups))
+	out := dst[n:]
+	for k, g := range groups {
+		out[k] = T(*(*int64)(r.Ptr(g, at)))
+	}
+	return dst
+}
+
+// bytes is the value of a long field; it aliases the record or the arena.
+func (l *layout) bytes(r *columnar.Records, g uint32, off int, f *layoutField) []byte {
+	rec := r.At(g)
+	n := *(*uint32)(unsafe.Pointer(&rec[off+f.at*8]))
+	p := off + (f.at+1)*8
+	if n > shortBytes {
+		return r.Load(rec, p)
+	}
+	return rec[p : p+int(n)]
+}
+
+func (l *layout) decodeCells(r *columnar.Records, groups []uint32, off, c int, out *columnar.Vec) {
+	f := &l.fields[c]
+	null := []byte{0}
+	for _, g := range groups {
+		b := l.bytes(r, g, off, f)
+		if len(b) == 0 {
+			b = null
+		}
+		readCell(out, b)
+	}
+}
+
+// isNull reports whether field c of a record is null.
+func (l *layout) isNull(r *columnar.Records, g uint32, off, c int) bool {
+	return *(*uint64)(r.Ptr(g, off+c>>6*8))>>(uint(c)&63)&1 != 0
+}

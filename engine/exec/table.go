@@ -1,0 +1,280 @@
+package exec
+
+import (
+	"math/bits"
+	"unsafe"
+
+	"streamlab/columnar"
+)
+
+// A table finds the record of a key. Slots hold half of the key's hash and the group id plus one; probing is
+// linear, load is at most one half. Groups touched in a batch stand in dirty in the order of first touch,
+// groups removed in dead, so that saving costs what changed. A table belongs to one worker.
+//
+// A record is: hash u64, epoch u32, flags u32, the key's words, then what the owner needs.
+type table struct {
+	rec   *columnar.Records
+	lay   *layout
+	slots []uint64
+	shift uint
+	salt  uint64 // of this size of table: a smaller table orders keys differently
+	used  int    // slots that are not empty, cleared ones included
+	live  int
+	free  []uint32 // records to use again
+	epoch uint32
+	dirty []uint32
+	dead  []uint32 // removed in this batch; their records are kept until the batch is saved
+	pos   []uint32
+	touch uint64
+}
+
+const (
+	recHash   = 0
+	recEpoch  = 8
+	recFlags  = 12
+	recKey    = 16
+	flagLive  = 1
+	noGroup   = ^uint32(0)
+	slotGone  = uint64(noGroup) // a cleared slot: probing goes on behind it
+	firstSize = 64
+)
+
+// newTable makes an empty table for keys of a layout with extra bytes behind the key.
+func newTable(l *layout, extra int) *table {
+	t := &table{rec: columnar.NewRecords(recKey + l.words*8 + extra), lay: l, epoch: 1}
+	t.resize(firstSize)
+	return t
+}
+
+// extraAt is where the owner's part of a record begins.
+func (t *table) extraAt() int { return recKey + t.lay.words*8 }
+
+func (t *table) resize(size int) {
+	t.slots = make([]uint64, size)
+	t.shift = uint(64 - bits.Len(uint(size-1)))
+	t.salt = (mulA * (2*uint64(bits.Len(uint(size))) + 1)) | 1
+	t.used = t.live
+	mask := uint64(size - 1)
+	for g := range uint32(t.rec.Len()) {
+		p := (*[2]uint64)(t.rec.Ptr(g, recHash))
+		if p[1]>>32&flagLive == 0 {
+			continue
+		}
+		h := p[0]
+		i := h * t.salt >> t.shift
+		for t.slots[i] != 0 {
+			i = (i + 1) & mask
+		}
+		t.slots[i] = h&^0xffffffff | uint64(g+1)
+	}
+}
+
+// reserve makes room for n more groups.
+func (t *table) reserve(n int) {
+	if (t.used+n)*2 <= len(t.slots) {
+		return
+	}
+	size := max(len(t.slots), firstSize)
+	for (t.live+n)*2 > size {
+		size *= 2
+	}
+	t.resize(size)
+}
+
+// upsert finds the groups of the encoder's rows, adding those that are not there, and marks all as touched.
+// created counts the new ones.
+func (t *table) upsert(e *encoder, out []uint32) (created int) {
+	n := e.n
+	if n == 0 {
+		return 0
+	}
+	t.reserve(n)
+	before := t.live
+	t.probe(e)
+	mask := uint64(len(t.slots) - 1)
+	for k := range n {
+		h := e.hash[k]
+		i := uint64(t.pos[k])
+		gone := int64(-1)
+		var g uint32
+		for {
+			s := t.slots[i]
+			if s == 0 {
+				g = t.add(h)
+				e.store(t.rec, g, recKey, k)
+				if gone >= 0 {
+					i = uint64(gone)
+				} else {
+					t.used++
+				}
+				t.slots[i] = h&^0xffffffff | uint64(g+1)
+				break
+			}
+			if s == slotGone {
+				if gone < 0 {
+					gone = int64(i)
+				}
+			} else if (s^h)>>32 == 0 {
+				g = uint32(s) - 1
+				if e.equal(t.rec, g, recKey, k) {
+					break
+				}
+			}
+			i = (i + 1) & mask
+		}
+		ep := (*uint32)(unsafe.Add(t.rec.Ptr(g, 8), recEpoch-8))
+		if *ep != t.epoch {
+			*ep = t.epoch
+			t.dirty = append(t.dirty, g)
+		}
+		out[k] = g
+	}
+	return t.live - before
+}
+
+// probe loads the slots and records of all rows first, so that their misses overlap.
+func (t *table) probe(e *encoder) {
+	t.pos = grow(t.pos[:0], e.n)
+	for k, h := range e.hash[:e.n] {
+		t.pos[k] = uint32(h * t.salt >> t.shift)
+	}
+	if len(t.slots) < 1<<15 {
+		return
+	}
+	var sum uint64
+	for k, h := range e.hash[:e.n] {
+		s := t.slots[t.pos[k]]
+		if s != 0 && (s^h)>>32 == 0 {
+			sum += *(*uint64)(t.rec.Ptr(uint32(s)-1, recHash))
+		}
+	}
+	t.touch = sum
+}
+
+// find gives the groups of the encoder's rows, noGroup where there is none.
+func (t *table) find(e *encoder, out []uint32) {
+	t.probe(e)
+	mask := uint64(len(t.slots) - 1)
+	for k := range e.n {
+		h := e.hash[k]
+		i := uint64(t.pos[k])
+		g := noGroup
+		for {
+			s := t.slots[i]
+			if s == 0 {
+				break
+			}
+			if s != slotGone && (s^h)>>32 == 0 && e.equal(t.rec, uint32(s)-1, recKey, k) {
+				g = uint32(s) - 1
+				break
+			}
+			i = (i + 1) & mask
+		}
+		out[k] = g
+	}
+}
+
+// add makes a live record with no key.
+func (t *table) add(h uint64) uint32 {
+	var g uint32
+	if n := len(t.free); n > 0 {
+		g = t.free[n-1]
+		t.free = t.free[:n-1]
+		clear(t.rec.At(g))
+	} else {
+		g = t.rec.Add()
+	}
+	p := (*[2]uint64)(t.rec.Ptr(g, recHash))
+	p[0], p[1] = h, flagLive<<32
+	t.live++
+	return g
+}
+
+// link enters a record that add made and whose key is written.
+func (t *table) link(g uint32) {
+	t.reserve(1)
+	h := *(*uint64)(t.rec.Ptr(g, recHash))
+	mask := uint64(len(t.slots) - 1)
+	i := h * t.salt >> t.shift
+	for t.slots[i] != 0 {
+		i = (i + 1) & mask
+	}
+	t.slots[i] = h&^0xffffffff | uint64(g+1)
+	t.used++
+}
+
+func (t *table) isLive(g uint32) bool { return *(*uint64)(t.rec.Ptr(g, 8))>>32&flagLive != 0 }
+
+// mark puts a group on the dirty list.
+func (t *table) mark(g uint32) {
+	ep := (*uint32)(unsafe.Add(t.rec.Ptr(g, 8), recEpoch-8))
+	if *ep != t.epoch {
+		*ep = t.epoch
+		t.dirty = append(t.dirty, g)
+	}
+}
+
+// unlink takes a group out of the slots; its record stays readable until settle.
+func (t *table) unlink(g uint32) {
+	p := (*[2]uint64)(t.rec.Ptr(g, recHash))
+	mask := uint64(len(t.slots) - 1)
+	i := p[0] * t.salt >> t.shift
+	for uint32(t.slots[i]) != g+1 || t.slots[i] == slotGone {
+		i = (i + 1) & mask
+	}
+	if t.slots[(i+1)&mask] == 0 {
+		t.slots[i] = 0
+		t.used--
+	} else {
+		t.slots[i] = slotGone
+	}
+	p[1] &^= flagLive << 32
+	t.live--
+	t.dead = append(t.dead, g)
+}
+
+// settle ends a batch: dirty and dead groups are forgotten, dead records may be used again.
+func (t *table) settle() {
+	t.free = append(t.free, t.dead...)
+	t.dead, t.dirty = t.dead[:0], t.dirty[:0]
+	if cap(t.dirty) > 1<<16 && t.live < cap(t.dirty)/4 {
+		t.dirty = nil
+	}
+	t.epoch++
+}
+
+// sparse says that most records are dead and the table is worth packing.
+func (t *table) sparse() bool { return len(t.free) > 4096 && len(t.free) > t.live }
+
+// truncate empties a table that lives for one batch and keeps its memory.
+func (t *table) truncate() {
+	if t.live == 0 && t.rec.Len() == 0 {
+		t.dirty = t.dirty[:0]
+		return
+	}
+	t.rec.Truncate()
+	if len(t.slots) > 1<<12 {
+		t.slots = make([]uint64, firstSize)
+	}
+	clear(t.slots)
+	t.shift = uint(64 - bits.Len(uint(len(t.slots)-1)))
+	t.salt = (mulA * (2*uint64(bits.Len(uint(len(t.slots)))) + 1)) | 1
+	t.used, t.live = 0, 0
+	t.free, t.dirty, t.dead = t.free[:0], t.dirty[:0], t.dead[:0]
+	t.epoch = 1
+}
+
+// groups lists the live groups in order of their ids.
+func (t *table) groups(out []uint32) []uint32 {
+	for g := range uint32(t.rec.Len()) {
+		if t.isLive(g) {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// bytes is the memory that the table occupies.
+func (t *table) bytes() int64 {
+	return t.rec.Bytes() + int64(len(t.slots)*8+cap(t.dirty)*4+cap(t.free)*4+cap(t.dead)*4)
+}

@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+	"sort"
+	"strings"
+
+	"streamlab/errs"
+	"streamlab/sinks"
+	"streamlab/sinks/console"
+	sinkfiles "streamlab/sinks/files"
+	sinkmemory "streamlab/sinks/memory"
+	"streamlab/sinks/noop"
+	"streamlab/sources"
+	"streamlab/sources/files"
+	"streamlab/sources/memory"
+	"streamlab/sources/rate"
+	"streamlab/sql/catalog"
+)
+
+// SourceFormat is a kind of streaming source.
+type SourceFormat struct {
+	Name    string
+	Path    bool // takes a path
+	Options []sources.OptionDoc
+	New     func(sources.Def) (sources.Source, error)
+}
+
+// TableFormat is a kind of static table.
+type TableFormat struct {
+	Name    string
+	Options []sources.OptionDoc
+	Table   func(context.Context, sources.Def) (catalog.Table, error)
+}
+
+// SinkFormat is a kind of sink.
+type SinkFormat struct {
+	Name      string
+	Path      bool // needs a path
+	Temporary bool // may run without a checkpoint location
+	Modes     []sinks.OutputMode
+	Options   []sources.OptionDoc
+	New       func(sinks.Def) (sinks.Sink, error)
+}
+
+func (f SinkFormat) accepts(m sinks.OutputMode) bool {
+	for _, x := range f.Modes {
+		if x == m {
+			return true
+		}
+	}
+	return false
+}
+
+// Formats is the table of formats: ordinary code that anyone can read; tests give a session their own.
+type Formats struct {
+	Sources []SourceFormat
+	Tables  []TableFormat
+	Sinks   []SinkFormat
+}
+
+// later are formats that this program knows by name only: they are refused by name, not as unknown.
+var later = map[string]bool{"kafka": true, "delta": true, "parquet": true, "orc": true, "avro": true, "socket": true,
+	"nexmark": true, "statestore": true, "foreach": true}
+
+// AllFormats is every format of this program.
+func AllFormats() Formats {
+	all := []sinks.OutputMode{sinks.Append, sinks.Update, sinks.Complete}
+	appendOnly := all[:1]
+	var f Formats
+	f.Sources = append(f.Sources,
+		SourceFormat{Name: "rate", Options: rate.Options(), New: rate.New},
+		SourceFormat{Name: "rate-micro-batch", Options: rate.MicroBatchOptions(), New: rate.NewMicroBatch},
+		SourceFormat{Name: "memory", Options: memory.Options(), New: memory.New})
+	for _, name := range []string{"text", "json", "csv"} {
+		f.Sources = append(f.Sources, SourceFormat{Name: name, Path: true, Options: files.Options(name), New: files.New})
+		f.Tables = append(f.Tables, TableFormat{Name: name, Options: files.Options(name), Table: files.NewTable})
+		f.Sinks = append(f.Sinks, SinkFormat{Name: name, Path: true, Modes: appendOnly, Options: sinkfiles.Options(name), New: sinkfiles.New})
+	}
+	f.Sinks = append(f.Sinks,
+		SinkFormat{Name: "console", Temporary: true, Modes: all, Options: console.Options(), New: console.New},
+		SinkFormat{Name: "memory", Temporary: true, Modes: all, Options: sinkmemory.Options(), New: sinkmemory.New},
+		SinkFormat{Name: "noop", Temporary: true, Modes: all, Options: noop.Options(), New: noop.New})
+	return f
+}
+
+func (f Formats) source(name string) (SourceFormat, error) {
+	for _, x := range f.Sources {
+		if strings.EqualFold(x.Name, name) {
+			return x, nil
+		}
+	}
+	return SourceFormat{}, unknownFormat(name, "reading")
+}
+
+func (f Formats) table(name string) (TableFormat, error) {
+	for _, x := range f.Tables {
+		if strings.EqualFold(x.Name, name) {
+			return x, nil
+		}
+	}
+	return TableFormat{}, unknownFormat(name, "reading")
+}
+
+func (f Formats) sink(name string) (SinkFormat, error) {
+	if name == "" {
+		name = "parquet" // Spark's default format
+	}
+	for _, x := range f.Sinks {
+		if strings.EqualFold(x.Name, name) {
+			return x, nil
+		}
+	}
+	return SinkFormat{}, unknownFormat(name, "writing")
+}
+
+func unknownFormat(name, operator string) error {
+	l := strings.ToLower(name)
+	if later[l] {
+		return errs.New("UNSUPPORTED_FEATURE", "feature", "The format `"+name+"` for "+operator)
+	}
+	switch l {
+	case "console", "noop", "rate", "rate-micro-batch", "jdbc", "text", "json", "csv", "memory":
+		return errs.New("_LEGACY_ERROR_TEMP_2049", "className", name, "operator", operator)
+	}
+	return errs.New("DATA_SOURCE_NOT_FOUND", "provider", name)
+}
+
+// Names lists the formats of each kind, sorted: for completion and messages.
+func (f Formats) Names() (sources, tables, sinks []string) {
+	for _, x := range f.Sources {
+		sources = append(sources, x.Name)
+	}
+	for _, x := range f.Tables {
+		tables = append(tables, x.Name)
+	}
+	for _, x := range f.Sinks {
+		sinks = append(sinks, x.Name)
+	}
+	sort.Strings(sources)
+	sort.Strings(tables)
+	sort.Strings(sinks)
+	return
+}

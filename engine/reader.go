@@ -1,0 +1,224 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"streamlab/errs"
+	"streamlab/sources"
+	"streamlab/sql/catalog"
+	"streamlab/sql/plan"
+	"streamlab/sql/types"
+)
+
+// DataStreamReader describes a streaming source, as Spark's does.
+type DataStreamReader struct {
+	s       *Session
+	format  string
+	name    string
+	schema  types.Schema
+	options sources.Options
+	err     error
+}
+
+// ReadStream begins the description of a streaming source.
+func (s *Session) ReadStream() *DataStreamReader {
+	return &DataStreamReader{s: s, format: "parquet", options: sources.Options{}}
+}
+
+// Format names the kind of source.
+func (r *DataStreamReader) Format(name string) *DataStreamReader { r.format = name; return r }
+
+// Named gives the source a name for messages; it defaults to the format.
+func (r *DataStreamReader) Named(name string) *DataStreamReader { r.name = name; return r }
+
+// Schema sets the columns as DDL.
+func (r *DataStreamReader) Schema(ddl string) *DataStreamReader {
+	s, err := types.ParseDDL(ddl)
+	if err != nil && r.err == nil {
+		r.err = err
+	}
+	r.schema = s
+	return r
+}
+
+// Option sets an option; value is printed with %v.
+func (r *DataStreamReader) Option(name string, value any) *DataStreamReader {
+	r.options[name] = fmt.Sprint(value)
+	return r
+}
+
+// Options sets several options.
+func (r *DataStreamReader) Options(m map[string]string) *DataStreamReader {
+	for k, v := range m {
+		r.options[k] = v
+	}
+	return r
+}
+
+// opening is what a catalog.Stream of this engine carries: how a query opens the source for itself.
+type opening struct {
+	format string
+	def    sources.Def
+	open   func(sources.Def) (sources.Source, error)
+}
+
+// Load gives the stream as a DataFrame. The source is opened anew by every query that uses it. Errors:
+// DATA_SOURCE_NOT_FOUND, the format's own.
+func (r *DataStreamReader) Load(path ...string) *DataFrame {
+	d := &DataFrame{s: r.s, err: r.err}
+	if d.err != nil {
+		return d
+	}
+	st, err := r.stream(path...)
+	if err != nil {
+		d.err = err
+		return d
+	}
+	c := catalog.New(nil)
+	c.Register("__source__", catalog.Relation{Stream: st})
+	d.node, d.err = plan.AnalyzeText("SELECT * FROM __source__", c, planConf(r.s.conf))
+	return d
+}
+
+// Register gives the stream a name of the session's catalog and returns it as a DataFrame.
+func (r *DataStreamReader) Register(name string, path ...string) *DataFrame {
+	if r.name == "" {
+		r.name = name
+	}
+	if r.err != nil {
+		return &DataFrame{s: r.s, err: r.err}
+	}
+	st, err := r.stream(path...)
+	if err != nil {
+		return &DataFrame{s: r.s, err: err}
+	}
+	r.s.catalog.Register(name, catalog.Relation{Stream: st})
+	df, err := r.s.Table(name)
+	if err != nil {
+		return &DataFrame{s: r.s, err: err}
+	}
+	return df
+}
+
+func (r *DataStreamReader) stream(path ...string) (*catalog.Stream, error) {
+	f, err := r.s.formats.source(r.format)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkOptions(f.Options, r.options, r.format); err != nil {
+		return nil, err
+	}
+	conf := r.s.conf.clone()
+	def := sources.Def{Format: f.Name, Schema: r.schema, Options: r.options, Conf: conf.Get, Now: r.s.now, Zone: conf.zone()}
+	p, _ := r.options.Get("path")
+	if len(path) > 0 {
+		p = path[0]
+	}
+	if f.Path {
+		def.Path = r.s.path(p)
+	}
+	open := &opening{format: f.Name, def: def, open: f.New}
+	src, err := f.New(def)
+	if err != nil {
+		return nil, err
+	}
+	schema := src.Schema()
+	if err := src.Close(); err != nil {
+		return nil, err
+	}
+	name := r.name
+	if name == "" {
+		name = f.Name
+	}
+	return catalog.NewStream(r.s.streamIDs.Add(1), name, f.Name, schema, open), nil
+}
+
+// DataFrameReader describes a static table.
+type DataFrameReader struct {
+	s       *Session
+	format  string
+	schema  types.Schema
+	options sources.Options
+	err     error
+}
+
+// Read begins the description of a static table.
+func (s *Session) Read() *DataFrameReader {
+	return &DataFrameReader{s: s, format: "parquet", options: sources.Options{}}
+}
+
+// Format names the kind of table.
+func (r *DataFrameReader) Format(name string) *DataFrameReader { r.format = name; return r }
+
+// Schema sets the columns as DDL.
+func (r *DataFrameReader) Schema(ddl string) *DataFrameReader {
+	s, err := types.ParseDDL(ddl)
+	if err != nil && r.err == nil {
+		r.err = err
+	}
+	r.schema = s
+	return r
+}
+
+// Option sets an option; value is printed with %v.
+func (r *DataFrameReader) Option(name string, value any) *DataFrameReader {
+	r.options[name] = fmt.Sprint(value)
+	return r
+}
+
+// Options sets several options.
+func (r *DataFrameReader) Options(m map[string]string) *DataFrameReader {
+	for k, v := range m {
+		r.options[k] = v
+	}
+	return r
+}
+
+// Table opens the table without giving it a name.
+func (r *DataFrameReader) Table(ctx context.Context, path ...string) (catalog.Table, error) {
+	if r.err != nil {
+		return nil, r.err
+	}
+	f, err := r.s.formats.table(r.format)
+	if err != nil {
+		return nil, err
+	}
+	p, _ := r.options.Get("path")
+	if len(path) > 0 {
+		p = path[0]
+	}
+	conf := r.s.conf.clone()
+	return f.Table(ctx, sources.Def{Format: f.Name, Path: r.s.path(p), Schema: r.schema, Options: r.options,
+		Conf: conf.Get, Now: r.s.now, Zone: conf.zone()})
+}
+
+// Load gives the table as a DataFrame.
+func (r *DataFrameReader) Load(ctx context.Context, path ...string) *DataFrame {
+	t, err := r.Table(ctx, path...)
+	if err != nil {
+		return &DataFrame{s: r.s, err: err}
+	}
+	c := catalog.New(nil)
+	c.Register("__table__", catalog.Relation{Table: t})
+	n, err := plan.AnalyzeText("SELECT * FROM __table__", c, planConf(r.s.conf))
+	return &DataFrame{s: r.s, node: n, err: err}
+}
+
+// checkOptions refuses an option the format does not have: UNKNOWN_OPTION with the nearest name.
+func checkOptions(known []sources.OptionDoc, given sources.Options, format string) error {
+	if known == nil {
+		return nil
+	}
+	for name := range given {
+		best, ok := nearestOption(known, name)
+		if !ok {
+			e := errs.New("UNKNOWN_OPTION", "option", name, "format", format)
+			if best != "" {
+				e = e.WithHint("Did you mean `" + best + "`?")
+			}
+			return e
+		}
+	}
+	return nil
+}

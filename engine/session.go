@@ -1,0 +1,192 @@
+package engine
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"streamlab/engine/exec"
+	"streamlab/sql"
+	"streamlab/sql/catalog"
+	"streamlab/sql/expr"
+	"streamlab/sql/plan"
+	"streamlab/sql/types"
+)
+
+// Config is what a session is made of. The zero value is a session with default settings in the current
+// folder.
+type Config struct {
+	Conf map[string]string // settings, see Settings
+	// Dir is the folder that relative paths start at; default the current one.
+	Dir string
+	// Workspace holds checkpoints, the warehouse and memory.db; default Dir/.streamlab.
+	Workspace string
+	Out       io.Writer    // of the console sink; default os.Stdout
+	Logger    *slog.Logger // default: discards
+	Clock     Clock        // default: the system's
+	Formats   Formats      // default: every format of this program
+}
+
+// Session is the entry to the engine. Safe for concurrent use.
+type Session struct {
+	conf      *Conf
+	dir       string
+	workspace string
+	out       io.Writer
+	log       *slog.Logger
+	clock     Clock
+	formats   Formats
+	catalog   *catalog.Catalog
+	streams   *Streams
+	events    ring
+	streamIDs atomic.Int64
+
+	mu    sync.Mutex
+	stop  func() // ends the listeners' goroutine
+	close []func() error
+}
+
+// NewSession makes a session. Errors: INVALID_CONF_VALUE.*, UNKNOWN_SETTING.
+func NewSession(c Config) (*Session, error) {
+	conf, err := newConf(c.Conf)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{conf: conf, dir: c.Dir, workspace: c.Workspace, out: c.Out, log: c.Logger, clock: c.Clock,
+		formats: c.Formats, catalog: catalog.New(nil)}
+	if s.dir == "" {
+		if s.dir, err = os.Getwd(); err != nil {
+			return nil, err
+		}
+	}
+	if s.dir, err = filepath.Abs(s.dir); err != nil {
+		return nil, err
+	}
+	if s.workspace == "" {
+		s.workspace = filepath.Join(s.dir, ".streamlab")
+	}
+	if s.out == nil {
+		s.out = os.Stdout
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.clock == nil {
+		s.clock = systemClock{}
+	}
+	if s.formats.Sources == nil {
+		s.formats = AllFormats()
+	}
+	s.streams = newStreams(s)
+	return s, nil
+}
+
+// Conf is the session's settings.
+func (s *Session) Conf() *Conf { return s.conf }
+
+// Catalog is the session's names.
+func (s *Session) Catalog() *catalog.Catalog { return s.catalog }
+
+// Streams is the session's queries.
+func (s *Session) Streams() *Streams { return s.streams }
+
+// Dir is the folder that relative paths start at.
+func (s *Session) Dir() string { return s.dir }
+
+// Workspace is the folder of checkpoints, warehouse and memory sinks.
+func (s *Session) Workspace() string { return s.workspace }
+
+// Events gives the events after seq that are still held, oldest first, and the newest sequence number.
+func (s *Session) Events(after int64) ([]Event, int64) { return s.events.after(after) }
+
+// Close stops all queries and closes what the session opened.
+func (s *Session) Close() error {
+	var first error
+	for _, q := range s.streams.Active() {
+		if err := q.Stop(); err != nil && first == nil {
+			first = err
+		}
+	}
+	s.streams.bus.close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.close {
+		if err := f(); err != nil && first == nil {
+			first = err
+		}
+	}
+	s.close = nil
+	return first
+}
+
+func (s *Session) onClose(f func() error) {
+	s.mu.Lock()
+	s.close = append(s.close, f)
+	s.mu.Unlock()
+}
+
+func exprConf(c *Conf) expr.Conf { return expr.Conf{Zone: c.zone(), ANSI: c.flag(keyANSI)} }
+
+func planConf(c *Conf) plan.Conf { return plan.Conf{Expr: exprConf(c), Get: c.Get} }
+
+// path makes a path of the user's absolute; a file: prefix is dropped.
+func (s *Session) path(p string) string { return absolute(s.dir, p) }
+
+func absolute(dir, p string) string {
+	if p == "" {
+		return ""
+	}
+	if len(p) > 5 && p[:5] == "file:" {
+		p = p[5:]
+		for len(p) > 1 && p[0] == '/' && p[1] == '/' {
+			p = p[1:]
+		}
+	}
+	if filepath.IsAbs(p) {
+		return filepath.Clean(p)
+	}
+	return filepath.Join(dir, p)
+}
+
+// SQL runs a statement: a query gives a DataFrame, a command is carried out and gives a DataFrame of its
+// answer (often empty).
+func (s *Session) SQL(ctx context.Context, text string) (*DataFrame, error) {
+	stmts, err := sql.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	var df *DataFrame
+	for _, st := range stmts {
+		if df, err = s.run(ctx, st, text); err != nil {
+			return nil, err
+		}
+	}
+	if df == nil {
+		return nil, emptyStatement(text)
+	}
+	return df, nil
+}
+
+// Table gives the DataFrame of a name of the catalog.
+func (s *Session) Table(name string) (*DataFrame, error) {
+	n, err := plan.AnalyzeText("SELECT * FROM "+quoteName(name), s.catalog, planConf(s.conf))
+	if err != nil {
+		return nil, err
+	}
+	return &DataFrame{s: s, node: n}, nil
+}
+
+// collect runs a static plan.
+func (s *Session) collect(ctx context.Context, n plan.Node) ([]arrow.RecordBatch, types.Schema, error) {
+	return exec.Collect(ctx, n, exec.Conf{Expr: exprConf(s.conf), ShufflePartitions: s.conf.number(keyPartitions),
+		NowMicros: s.clock.Now().UnixMicro()})
+}
+
+func (s *Session) now() time.Time { return s.clock.Now() }

@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"time"
+
+	"streamlab/errs"
+)
+
+type triggerKind uint8
+
+const (
+	processingTime triggerKind = iota
+	once
+	availableNow
+)
+
+// Trigger says when micro-batches run. The zero value is "as fast as possible".
+type Trigger struct {
+	kind  triggerKind
+	every time.Duration
+}
+
+// ProcessingTime runs a micro-batch at every multiple of d since the epoch; 0 is as fast as possible.
+func ProcessingTime(d time.Duration) Trigger { return Trigger{every: d} }
+
+// Once runs at most one micro-batch and ends. Deprecated in Spark: AvailableNow is the better choice.
+func Once() Trigger { return Trigger{kind: once} }
+
+// AvailableNow runs until all that was there at the start is processed, then ends.
+func AvailableNow() Trigger { return Trigger{kind: availableNow} }
+
+// String prints the trigger as the keys of a lab file do.
+func (t Trigger) String() string {
+	switch t.kind {
+	case once:
+		return "once"
+	case availableNow:
+		return "availableNow"
+	}
+	if t.every == 0 {
+		return "as fast as possible"
+	}
+	return "processingTime " + t.every.String()
+}
+
+// next is the boundary after now at which a processing-time trigger fires: floor(now/d)*d + d, so a trigger
+// exactly on a boundary waits a full interval (ProcessingTimeExecutor.nextBatchTime).
+func (t Trigger) next(now time.Time) time.Time {
+	d := t.every.Milliseconds()
+	if d == 0 {
+		return now
+	}
+	ms := now.UnixMilli()
+	return time.UnixMilli(ms/d*d + d)
+}
+
+// ParseTrigger reads the trigger of a lab file or flag: kind is the key as PySpark spells it.
+func ParseTrigger(kind, value string) (Trigger, error) {
+	switch kind {
+	case "processingTime":
+		d, err := ParseInterval(value)
+		return ProcessingTime(d), err
+	case "once", "availableNow":
+		if value != "true" {
+			return Trigger{}, errs.New("INVALID_PARAMETER_VALUE.TRIGGER", "trigger", kind, "value", value)
+		}
+		if kind == "once" {
+			return Once(), nil
+		}
+		return AvailableNow(), nil
+	case "continuous", "realTime":
+		return Trigger{}, errs.New("UNSUPPORTED_FEATURE", "feature", "The trigger `"+kind+"`")
+	}
+	return Trigger{}, errs.New("INVALID_PARAMETER_VALUE.TRIGGER", "trigger", kind, "value", value)
+}

@@ -1,0 +1,314 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"streamlab/engine"
+	"streamlab/errs"
+	"streamlab/sql/catalog"
+)
+
+// build makes a session of a lab: settings, sources, tables and views registered in it. Problems are
+// gathered, each at its place.
+func (l *Lab) build(ctx context.Context, c engine.Config) (*engine.Session, []error) {
+	var problems []error
+	report := func(err error, pos errs.Pos) {
+		if err != nil {
+			problems = append(problems, l.locate(err, pos))
+		}
+	}
+	c.Dir = l.Dir
+	if c.Conf == nil {
+		c.Conf = map[string]string{}
+	}
+	session, err := engine.NewSession(c)
+	if err != nil {
+		return nil, []error{err}
+	}
+	for _, e := range l.conf {
+		if _, over := c.Conf[e.key]; over {
+			continue // a flag wins over the file
+		}
+		report(session.Conf().Set(e.key, l.Conf[e.key]), e.pos)
+	}
+	for _, t := range l.Tables {
+		report(l.addTable(ctx, session, t), t.Name.Pos)
+	}
+	for _, s := range l.Sources {
+		report(l.addSource(session, s), s.Name.Pos)
+	}
+	for _, v := range l.Views {
+		report(l.addView(ctx, session, v), v.SQL.Pos)
+	}
+	return session, problems
+}
+
+func plainOptions(m map[string]Text) map[string]string {
+	out := make(map[string]string, len(m))
+	for k, t := range m {
+		out[k] = t.Value
+	}
+	return out
+}
+
+func (l *Lab) addSource(s *engine.Session, src Source) error {
+	r := s.ReadStream().Format(src.Format.Value).Named(src.Name.Value).Options(plainOptions(src.Options))
+	if src.Schema.Value != "" {
+		r = r.Schema(src.Schema.Value)
+	}
+	var path []string
+	if src.Path.Value != "" {
+		path = []string{src.Path.Value}
+	}
+	df := r.Register(src.Name.Value, path...)
+	if err := df.Err(); err != nil {
+		e := errs.As(err)
+		for k, t := range src.Options {
+			if e != nil && e.Params["option"] == k {
+				return l.locate(err, t.Pos)
+			}
+		}
+		if src.Format.Value != "" && (errs.Has(err, "DATA_SOURCE_NOT_FOUND") || errs.Has(err, "UNSUPPORTED_FEATURE")) {
+			return l.locate(err, src.Format.Pos)
+		}
+		return err
+	}
+	for _, batch := range src.Rows {
+		if err := s.Feed(src.Name.Value, batch); err != nil {
+			return err
+		}
+	}
+	if src.Watermark != nil {
+		df = df.WithWatermark(src.Watermark.Column.Value, src.Watermark.Delay.Value)
+		if err := df.Err(); err != nil {
+			return l.locate(err, src.Watermark.Column.Pos)
+		}
+		return df.CreateOrReplaceTempView(src.Name.Value)
+	}
+	return nil
+}
+
+func (l *Lab) addTable(ctx context.Context, s *engine.Session, t Table) error {
+	if t.Rows != nil {
+		table, err := s.InlineTable(t.Schema.Value, t.Rows)
+		if err != nil {
+			return err
+		}
+		s.Catalog().Register(t.Name.Value, catalog.Relation{Table: table})
+		return nil
+	}
+	r := s.Read().Format(t.Format.Value).Options(plainOptions(t.Options))
+	if t.Schema.Value != "" {
+		r = r.Schema(t.Schema.Value)
+	}
+	var path []string
+	if t.Path.Value != "" {
+		path = []string{t.Path.Value}
+	}
+	table, err := r.Table(ctx, path...)
+	if err != nil {
+		return err
+	}
+	s.Catalog().Register(t.Name.Value, catalog.Relation{Table: table})
+	return nil
+}
+
+func (l *Lab) addView(ctx context.Context, s *engine.Session, v View) error {
+	df, err := s.SQL(ctx, v.SQL.Value)
+	if err != nil {
+		return l.locateText(err, v.SQL)
+	}
+	if v.Watermark != nil {
+		df = df.WithWatermark(v.Watermark.Column.Value, v.Watermark.Delay.Value)
+		if df.Err() != nil {
+			return l.locate(df.Err(), v.Watermark.Column.Pos)
+		}
+	}
+	if v.DropDuplicates != nil {
+		df = df.DropDuplicates(*v.DropDuplicates...)
+	}
+	if v.DropDuplicatesWithinWatermark != nil {
+		df = df.DropDuplicatesWithinWatermark(*v.DropDuplicatesWithinWatermark...)
+	}
+	return df.CreateOrReplaceTempView(v.Name.Value)
+}
+
+// writer describes the query to the session.
+func (l *Lab) writer(ctx context.Context, s *engine.Session, q Query) (*engine.DataStreamWriter, string, error) {
+	df, err := s.SQL(ctx, q.SQL.Value)
+	if err != nil {
+		return nil, "", l.locateText(err, q.SQL)
+	}
+	opts := plainOptions(q.Options)
+	w := df.WriteStream().Format(q.Format.Value).OutputMode(q.OutputMode.Value).QueryName(q.Name.Value).PartitionBy(q.PartitionBy...)
+	if q.TriggerKind != "" {
+		t, err := engine.ParseTrigger(q.TriggerKind, q.TriggerValue.Value)
+		if err != nil {
+			return nil, "", l.locate(err, q.TriggerValue.Pos)
+		}
+		w = w.Trigger(t)
+	}
+	if _, ok := opts["checkpointLocation"]; !ok && !temporarySink(q.Format.Value) {
+		opts["checkpointLocation"] = l.checkpointOf(s, q)
+	}
+	return w.Options(opts), q.Path.Value, nil
+}
+
+func temporarySink(format string) bool {
+	switch strings.ToLower(format) {
+	case "console", "memory", "noop":
+		return true
+	}
+	return false
+}
+
+// checkpointOf is where a query of the lab keeps its checkpoint: the option, else a folder of the workspace
+// named after the query and a hash of lab and query; "" for a temporary one.
+func (l *Lab) checkpointOf(s *engine.Session, q Query) string {
+	if t, ok := q.Options["checkpointLocation"]; ok {
+		if filepath.IsAbs(t.Value) {
+			return t.Value
+		}
+		return filepath.Join(l.Dir, t.Value)
+	}
+	if temporarySink(q.Format.Value) {
+		return ""
+	}
+	h := fnv.New32a()
+	h.Write([]byte(l.File + "\x00" + q.Name.Value))
+	return filepath.Join(s.Workspace(), "checkpoints", fmt.Sprintf("%s-%08x", slug(q.Name.Value), h.Sum32()))
+}
+
+func slug(name string) string {
+	var b strings.Builder
+	for _, c := range strings.ToLower(name) {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
+			b.WriteRune(c)
+		} else if b.Len() > 0 && !strings.HasSuffix(b.String(), "-") {
+			b.WriteByte('-')
+		}
+	}
+	return strings.Trim(b.String(), "-")
+}
+
+// locate places an error that has no place yet.
+func (l *Lab) locate(err error, pos errs.Pos) error {
+	e := errs.As(err)
+	if e == nil {
+		return fmt.Errorf("%s: %w", pos, err)
+	}
+	if !e.Pos.IsZero() && e.Pos.File != "" {
+		return err
+	}
+	return place(e, pos, l.data)
+}
+
+// locateText shifts a place inside SQL to the file. In a literal block the line and column are exact; in
+// other texts the place is the start of the value.
+func (l *Lab) locateText(err error, t Text) error {
+	e := errs.As(err)
+	if e == nil || e.Pos.IsZero() || e.Pos.File != "" {
+		return l.locate(err, t.Pos)
+	}
+	pos := t.Pos
+	c := *e
+	c.Excerpt = ""
+	if t.block {
+		pos.Line += e.Pos.Line - 1
+		pos.Col = t.indent + e.Pos.Col
+		pos.Length = e.Pos.Length
+	} else if e.Pos.Line == 1 && pos.Length >= len(t.Value) {
+		pos.Col += e.Pos.Col - 1
+		pos.Length = e.Pos.Length
+	}
+	c.Pos = errs.Pos{}
+	return place(&c, pos, l.data)
+}
+
+// Check finds what is wrong with a lab without starting anything: bad SQL, modes that do not fit, unknown
+// options, two queries with one checkpoint. The errors come in file order.
+func Check(ctx context.Context, l *Lab, c engine.Config) []*errs.Error {
+	s, problems := l.build(ctx, c)
+	if s != nil {
+		defer s.Close()
+		used := map[string]string{}
+		for _, q := range l.Queries {
+			w, path, err := l.writer(ctx, s, q)
+			if err == nil {
+				err = w.Check(pathOf(path)...)
+			}
+			if err != nil {
+				problems = append(problems, l.locate(err, l.blame(q, err)))
+			}
+			if cp := l.checkpointOf(s, q); cp != "" {
+				if first, ok := used[cp]; ok {
+					problems = append(problems, l.locate(errs.New("LAB_CHECKPOINT_SHARED", "first", first, "second", q.Name.Value), q.Name.Pos))
+				}
+				used[cp] = q.Name.Value
+			}
+		}
+	}
+	var out []*errs.Error
+	for _, p := range problems {
+		if e := errs.As(p); e != nil {
+			out = append(out, e)
+		} else {
+			out = append(out, errs.Wrap(p, "INTERNAL_ERROR", "message", p.Error()))
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Pos.Line < out[j].Pos.Line })
+	return out
+}
+
+// blame is the key of a query that an error is about.
+func (l *Lab) blame(q Query, err error) errs.Pos {
+	e := errs.As(err)
+	if e == nil {
+		return q.Name.Pos
+	}
+	switch {
+	case strings.HasPrefix(e.Condition, "STREAMING_OUTPUT_MODE") && !q.OutputMode.Pos.IsZero():
+		return q.OutputMode.Pos
+	case (e.Condition == "DATA_SOURCE_NOT_FOUND" || e.Condition == "UNSUPPORTED_FEATURE") && !q.Format.Pos.IsZero():
+		return q.Format.Pos
+	case e.Condition == "UNKNOWN_OPTION":
+		if t, ok := q.Options[e.Params["option"]]; ok {
+			return t.Pos
+		}
+	case strings.HasPrefix(e.Condition, "INVALID_INTERVAL_FORMAT"):
+		return q.TriggerValue.Pos
+	}
+	return q.Name.Pos
+}
+
+func pathOf(p string) []string {
+	if p == "" {
+		return nil
+	}
+	return []string{p}
+}
+
+// Problems turns the error of Load into a list; nil if err is nil.
+func Problems(err error) []*errs.Error {
+	if err == nil {
+		return nil
+	}
+	var out []*errs.Error
+	if j, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range j.Unwrap() {
+			out = append(out, Problems(e)...)
+		}
+		return out
+	}
+	var e *errs.Error
+	if errors.As(err, &e) {
+		return []*errs.Error{e}
+	}
+	return []*errs.Error{errs.Wrap(err, "INTERNAL_ERROR", "message", err.Error())}
+}

@@ -1,0 +1,164 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"sort"
+	"sync"
+
+	"streamlab/engine"
+	"streamlab/errs"
+)
+
+// Workbench is a lab that can run: a session, and a streaming query for every query of the lab that was
+// started. Safe for concurrent use.
+type Workbench struct {
+	Lab *Lab
+	s   *engine.Session
+
+	mu   sync.Mutex
+	runs map[string]*engine.StreamingQuery // newest run by queryName
+	last map[string]error                  // why a start was refused
+}
+
+// Open makes a lab ready to run; it starts nothing. Errors: every problem of sources, tables and views.
+func Open(ctx context.Context, l *Lab, c engine.Config) (*Workbench, error) {
+	s, problems := l.build(ctx, c)
+	if len(problems) > 0 {
+		if s != nil {
+			problems = append(problems, s.Close())
+		}
+		return nil, errors.Join(problems...)
+	}
+	return &Workbench{Lab: l, s: s, runs: map[string]*engine.StreamingQuery{}, last: map[string]error{}}, nil
+}
+
+// Session is the lab's session.
+func (w *Workbench) Session() *engine.Session { return w.s }
+
+// Names lists the queries in file order.
+func (w *Workbench) Names() []string {
+	var out []string
+	for _, q := range w.Lab.Queries {
+		out = append(out, q.Name.Value)
+	}
+	return out
+}
+
+// Query is the newest run of a query; nil if it was never started.
+func (w *Workbench) Query(name string) *engine.StreamingQuery {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.runs[name]
+}
+
+// Refused is why the last start of a query was refused; nil if it was not.
+func (w *Workbench) Refused(name string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.last[name]
+}
+
+// Find is the definition of a query. Errors: LAB_NO_QUERY with the nearest name.
+func (w *Workbench) Find(name string) (Query, error) {
+	for _, q := range w.Lab.Queries {
+		if q.Name.Value == name {
+			return q, nil
+		}
+	}
+	e := errs.New("LAB_NO_QUERY", "name", name)
+	if n := nearest(name, w.Names()); n != "" {
+		e = e.WithHint("Did you mean `" + n + "`?")
+	}
+	return Query{}, e
+}
+
+// Start starts a query. override, if not nil, replaces the trigger of the file (as the flags of
+// `streamlab run` do). A query that runs already is left alone.
+func (w *Workbench) Start(ctx context.Context, name string, override *engine.Trigger) (*engine.StreamingQuery, error) {
+	q, err := w.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if r := w.runs[name]; r != nil && r.IsActive() {
+		return r, nil
+	}
+	run, err := func() (*engine.StreamingQuery, error) {
+		dw, path, err := w.Lab.writer(ctx, w.s, q)
+		if err != nil {
+			return nil, err
+		}
+		if override != nil {
+			dw = dw.Trigger(*override)
+		}
+		r, err := dw.Start(ctx, pathOf(path)...)
+		if err != nil {
+			return nil, w.Lab.locate(err, w.Lab.blame(q, err))
+		}
+		return r, nil
+	}()
+	w.last[name] = err
+	if err != nil {
+		return nil, err
+	}
+	w.runs[name] = run
+	return run, nil
+}
+
+// StartAll starts every query that the file does not hold back, in file order; refusals are joined, and the
+// other queries start all the same.
+func (w *Workbench) StartAll(ctx context.Context, override *engine.Trigger) error {
+	var problems []error
+	for _, q := range w.Lab.Queries {
+		if !q.Start {
+			continue
+		}
+		if _, err := w.Start(ctx, q.Name.Value, override); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// Checkpoint is where a query keeps its checkpoint: that of its newest run, else where it would be. "" is a
+// temporary one that does not exist yet.
+func (w *Workbench) Checkpoint(name string) (string, error) {
+	q, err := w.Find(name)
+	if err != nil {
+		return "", err
+	}
+	if r := w.Query(name); r != nil {
+		return r.Snapshot().Checkpoint, nil
+	}
+	return w.Lab.checkpointOf(w.s, q), nil
+}
+
+// Checkpoints lists the locations of all queries that have a lasting checkpoint, by queryName.
+func (w *Workbench) Checkpoints() map[string]string {
+	m := map[string]string{}
+	for _, q := range w.Lab.Queries {
+		if c := w.Lab.checkpointOf(w.s, q); c != "" {
+			m[q.Name.Value] = c
+		}
+	}
+	return m
+}
+
+// Running lists the names of queries that are active, sorted.
+func (w *Workbench) Running() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []string
+	for n, r := range w.runs {
+		if r.IsActive() {
+			out = append(out, n)
+		}
+	}
+	sort.Strings(out)
+	return out
+}
+
+// Close stops everything.
+func (w *Workbench) Close() error { return w.s.Close() }
