@@ -106,3 +106,23 @@ func (o *Output) Copy(text string) error {
 	_, err := io.WriteString(o.w, seq)
 	return err
 }
+
+// Fd, Read and Close make an Output of a file look like that file, so that its size can be asked and
+// raw mode set. Close does nothing: the file is not ours.
+func (o *Output) Fd() uintptr {
+	if f, ok := o.w.(*os.File); ok {
+		return f.Fd()
+	}
+	return ^uintptr(0)
+}
+
+// Read reads from the file that is written to.
+func (o *Output) Read(p []byte) (int, error) {
+	if f, ok := o.w.(*os.File); ok {
+		return f.Read(p)
+	}
+	return 0, io.EOF
+}
+
+// Close does nothing.
+func (o *Output) Close() error { return nil }

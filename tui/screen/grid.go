@@ -1,0 +1,314 @@
+package screen
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+
+	"streamlab/internal/safe"
+	"streamlab/tui/canvas"
+	"streamlab/tui/widget"
+)
+
+// A Grid shows a Result with a cell cursor. Column widths are measured once, from the first rows, so
+// that drawing costs what is visible and no more. While scrolling to the right the first column stays.
+type Grid struct {
+	res    Result
+	list   widget.List
+	col    int // of the cursor
+	left   int // first scrolled column after column 0
+	widths []int
+	order  []int // rows in sorted order; nil: as they came
+	sorted int   // column the rows are sorted by; -1: none
+	desc   bool
+	plain  bool // no row numbers, no types in the header
+}
+
+const widest = 40 // cells a column may take before it is cut
+
+// NewGrid makes a grid of a result.
+func NewGrid(r Result) *Grid {
+	g := &Grid{res: r, widths: make([]int, len(r.Columns)), sorted: -1}
+	for i, c := range r.Columns {
+		g.widths[i] = min(widest, max(3, safe.Width(g.head(i, c))))
+	}
+	for _, row := range r.Rows[:min(200, len(r.Rows))] {
+		for i := range min(len(row), len(g.widths)) {
+			if g.widths[i] < widest {
+				g.widths[i] = max(g.widths[i], safe.Width(cellText(row[i], widest)))
+			}
+		}
+	}
+	return g
+}
+
+// keepPlace takes cursor, scroll and sorting from the grid that g replaces.
+func (g *Grid) keepPlace(old *Grid) *Grid {
+	if old == nil || len(old.res.Columns) != len(g.res.Columns) {
+		return g
+	}
+	g.list, g.col, g.left, g.desc = old.list, old.col, old.left, old.desc
+	for i := range g.widths {
+		g.widths[i] = max(g.widths[i], old.widths[i])
+	}
+	if old.sorted >= 0 {
+		g.sortBy(old.sorted, old.desc)
+	}
+	return g
+}
+
+func (g *Grid) head(_ int, c Column) safe.Line {
+	h := safe.Text(c.Name, widest)
+	if c.Type != "" && !g.plain {
+		h += " " + safe.Text(c.Type, 16)
+	}
+	return h
+}
+
+func cellText(c Cell, limit int) safe.Line {
+	if c.Null {
+		return "NULL"
+	}
+	return safe.Text(c.Text, limit)
+}
+
+func (g *Grid) row(i int) []Cell {
+	if g.order != nil {
+		i = g.order[i]
+	}
+	return g.res.Rows[i]
+}
+
+// Handle does the actions that move, and sorting; false for others.
+func (g *Grid) Handle(a Action) bool {
+	n := len(g.res.Rows)
+	switch {
+	case move(&g.list, a, n):
+	case a == Left:
+		g.col = max(0, g.col-1)
+	case a == Right:
+		g.col = max(0, min(g.col+1, len(g.res.Columns)-1))
+	case a == SortResult:
+		if len(g.res.Columns) == 0 {
+			return true
+		}
+		g.sortBy(g.col, g.sorted == g.col && !g.desc)
+	default:
+		return false
+	}
+	return true
+}
+
+func (g *Grid) sortBy(col int, desc bool) {
+	g.sorted, g.desc = col, desc
+	n := min(len(g.res.Rows), 10_000) // more would be felt
+	g.order = make([]int, len(g.res.Rows))
+	for i := range g.order {
+		g.order[i] = i
+	}
+	num := g.res.Columns[col].Right
+	keys := make([]float64, 0)
+	if num {
+		keys = make([]float64, len(g.res.Rows))
+		for i, r := range g.res.Rows {
+			if col < len(r) {
+				keys[i], _ = strconv.ParseFloat(r[col].Text, 64)
+			}
+		}
+	}
+	sort.SliceStable(g.order[:n], func(i, j int) bool {
+		a, b := g.order[i], g.order[j]
+		if desc {
+			a, b = b, a
+		}
+		ca, cb := g.at(a, col), g.at(b, col)
+		if ca.Null != cb.Null {
+			return ca.Null
+		}
+		if num {
+			return keys[a] < keys[b]
+		}
+		return ca.Text < cb.Text
+	})
+}
+
+func (g *Grid) at(row, col int) Cell {
+	if r := g.res.Rows[row]; col < len(r) {
+		return r[col]
+	}
+	return Cell{Null: true}
+}
+
+// Cell is the value under the cursor and its column.
+func (g *Grid) Cell() (Cell, Column, bool) {
+	if len(g.res.Rows) == 0 || len(g.res.Columns) == 0 {
+		return Cell{}, Column{}, false
+	}
+	g.list.To(g.list.Cursor, len(g.res.Rows))
+	g.col = min(g.col, len(g.res.Columns)-1)
+	row := g.row(g.list.Cursor)
+	if g.col >= len(row) {
+		return Cell{}, Column{}, false
+	}
+	return row[g.col], g.res.Columns[g.col], true
+}
+
+// Open is the effect of looking at the cell under the cursor.
+func (g *Grid) Open() Effect {
+	c, col, ok := g.Cell()
+	if !ok {
+		return Effect{}
+	}
+	t := c.Text
+	if c.Null {
+		t = "NULL"
+	}
+	return Effect{View: &Viewer{Title: text(col.Name) + " · row " + widget.Count(int64(g.list.Cursor+1)), Text: t}}
+}
+
+// CopyCell is the effect of copying the cell under the cursor.
+func (g *Grid) CopyCell() Effect {
+	c, _, ok := g.Cell()
+	if !ok {
+		return Effect{}
+	}
+	return Effect{Copy: &Clip{c.Text, "cell"}}
+}
+
+// Find moves to the next row (or the previous, with d -1) that holds s in any cell.
+func (g *Grid) Find(s string, d int) bool {
+	n := len(g.res.Rows)
+	if n == 0 || s == "" {
+		return false
+	}
+	s = strings.ToLower(s)
+	for k := 1; k <= n; k++ {
+		i := ((g.list.Cursor+d*k)%n + n) % n
+		for c, cell := range g.row(i) {
+			if strings.Contains(strings.ToLower(cell.Text), s) {
+				g.list.To(i, n)
+				g.col = c
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Shown says which rows are on the screen.
+func (g *Grid) Shown() safe.Line {
+	n := len(g.res.Rows)
+	if g.res.More || g.res.Total > int64(n) {
+		t := "first " + widget.Count(int64(n))
+		if g.res.Total > int64(n) {
+			t += " of " + widget.Count(g.res.Total)
+		}
+		return t + " rows"
+	}
+	return g.list.Shown(n) + " rows"
+}
+
+// Draw draws header and rows.
+func (g *Grid) Draw(v canvas.View, focused bool) {
+	n := len(g.res.Rows)
+	num := 0
+	if !g.plain {
+		num = max(3, safe.Width(widget.Count(int64(n))))
+		v.Right(2+num, 0, num, "#", canvas.Muted)
+		num += 2
+	}
+	x0 := 2 + num
+	if g.plain {
+		x0 = 1
+	}
+	cols := g.visible(v.W - x0)
+	x := x0
+	for _, c := range cols {
+		w := min(g.widths[c], v.W-x)
+		h := g.head(c, g.res.Columns[c])
+		if g.sorted == c {
+			if g.desc {
+				h += " ↓"
+			} else {
+				h += " ↑"
+			}
+		}
+		if g.res.Columns[c].Right {
+			v.Right(x+w, 0, w, h, canvas.Muted)
+		} else {
+			v.Fit(x, 0, w, h, canvas.Muted)
+		}
+		x += g.widths[c] + 2
+	}
+	if n == 0 {
+		v.Put(2, 2, "no rows", canvas.Muted)
+		return
+	}
+	from, to := g.list.Window(n, v.H-1)
+	for i := from; i < to; i++ {
+		y := 1 + i - from
+		row := g.row(i)
+		cur := i == g.list.Cursor
+		if !g.plain {
+			if cur {
+				v.Put(1, y, "▸", canvas.Accent|canvas.Bold)
+			}
+			v.Right(num, y, num-2, widget.Count(int64(i+1)), canvas.Muted)
+		}
+		x := x0
+		for _, c := range cols {
+			w := min(g.widths[c], v.W-x)
+			st := canvas.Text
+			cell := Cell{Null: true}
+			if c < len(row) {
+				cell = row[c]
+			}
+			if cell.Null {
+				st = canvas.Muted
+			}
+			t := cellText(cell, w)
+			if g.res.Columns[c].Right {
+				v.Right(x+w, y, w, t, st)
+			} else {
+				v.Fit(x, y, w, t, st)
+			}
+			if cur && focused && c == g.col {
+				v.Paint(x, y, w, canvas.Cursor)
+			}
+			x += g.widths[c] + 2
+		}
+		if cur && focused {
+			v.Paint(x0, y, v.W-x0, canvas.Bold)
+		}
+	}
+}
+
+// visible chooses the columns for w cells: the first, then those from left on, scrolled so that the
+// cursor's column is among them.
+func (g *Grid) visible(w int) []int {
+	n := len(g.res.Columns)
+	if n == 0 {
+		return nil
+	}
+	g.col = min(g.col, n-1)
+	g.left = max(1, min(g.left, n-1))
+	if g.col > 0 && g.col < g.left {
+		g.left = g.col
+	}
+	for {
+		cols := []int{0}
+		x := g.widths[0] + 2
+		for c := g.left; c < n; c++ {
+			if x+min(g.widths[c], 8) > w {
+				break
+			}
+			cols = append(cols, c)
+			x += g.widths[c] + 2
+		}
+		last := cols[len(cols)-1]
+		if g.col <= last || g.left >= n-1 {
+			return cols
+		}
+		g.left++
+	}
+}

@@ -1,0 +1,503 @@
+package screen
+
+import (
+	"context"
+	"strings"
+
+	"streamlab/errs"
+	"streamlab/internal/safe"
+	"streamlab/tui/canvas"
+	"streamlab/tui/widget"
+)
+
+// Labs is the root of tab 4 and the first screen of a start without a lab: what can be opened, what
+// each teaches.
+type Labs struct {
+	sh      *Shared
+	list    widget.List
+	entries []LabEntry
+	err     *errs.Error
+	asked   bool
+	filter  string
+	opening string
+}
+
+// NewLabs makes the screen.
+func NewLabs(sh *Shared) *Labs { return &Labs{sh: sh} }
+
+// Scope implements Screen, as do the methods below.
+func (s *Labs) Scope() Scope     { return InLabs }
+func (s *Labs) Crumb() safe.Line { return "Labs" }
+
+// Wake implements Screen: the gallery is read once.
+func (s *Labs) Wake() Effect {
+	if s.asked || s.sh.Gallery == nil {
+		return Effect{}
+	}
+	s.asked = true
+	return Effect{Jobs: []Job{s.load()}}
+}
+
+func (s *Labs) load() Job {
+	g := s.sh.Gallery
+	return Job{Slot: "gallery", What: "reading labs", Run: func(ctx context.Context) func() Effect {
+		es, err := g.Labs(ctx)
+		return func() Effect {
+			s.entries, s.err = es, AsError(err)
+			return Effect{}
+		}
+	}}
+}
+
+func (s *Labs) shown() []LabEntry {
+	if s.filter == "" {
+		return s.entries
+	}
+	var out []LabEntry
+	fl := strings.ToLower(s.filter)
+	for _, e := range s.entries {
+		if strings.Contains(strings.ToLower(e.Title+" "+e.Teaches), fl) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func (s *Labs) at() *LabEntry {
+	es := s.shown()
+	if len(es) == 0 {
+		return nil
+	}
+	s.list.To(s.list.Cursor, len(es))
+	return &es[s.list.Cursor]
+}
+
+// Handle implements Screen.
+func (s *Labs) Handle(a Action) Effect {
+	if move(&s.list, a, len(s.shown())) {
+		return Effect{}
+	}
+	switch a {
+	case Filter:
+		return Effect{Input: &Prompt{Title: "Find a lab", Label: "text in title or subject", Text: s.filter,
+			Done: func(t string) Effect { s.filter = t; return Effect{} }}}
+	case Back:
+		s.filter = ""
+	case OpenFolder:
+		return Effect{Input: &Prompt{Title: "Open a lab", Label: "file or folder", Done: func(t string) Effect {
+			if strings.TrimSpace(t) == "" {
+				return Effect{}
+			}
+			return s.open(t, safe.Text(t, 40))
+		}}}
+	case PlayStep:
+		if len(s.sh.Lab.Steps) > 0 {
+			return Effect{Push: NewSteps(s.sh)}
+		}
+		return Effect{Toast: "the opened lab has no steps"}
+	}
+	e := s.at()
+	if e == nil {
+		return Effect{}
+	}
+	switch a {
+	case Enter:
+		if e.Problem != nil {
+			return Effect{Error: e.Problem}
+		}
+		if s.sh.Bench != nil && e.Path != "" && e.Path == s.sh.Lab.Path {
+			if len(s.sh.Lab.Steps) > 0 {
+				return Effect{Push: NewSteps(s.sh)}
+			}
+			return Effect{Tab: 1}
+		}
+		return s.open(e.Path, text(e.Title))
+	case ResetProgress:
+		path := e.Path
+		return Effect{Ask: &Question{Title: "Forget the progress of " + text(e.Title) + "?",
+			Lines: []safe.Line{"Its copy and its checkpoints are removed.", "The lab starts from the first step again."},
+			Verb:  "forget", Yes: func() Effect {
+				g := s.sh.Gallery
+				return Effect{Jobs: []Job{{Slot: "reset", What: "resetting", Run: func(ctx context.Context) func() Effect {
+					err := g.Reset(ctx, path)
+					return func() Effect {
+						return Effect{Error: AsError(err), Jobs: []Job{s.load()}}
+					}
+				}}}}
+			}}}
+	case Copy:
+		return Effect{Copy: &Clip{e.Path, "path"}}
+	}
+	return Effect{}
+}
+
+// open opens a lab. If another is open and runs, it asks first: one lab at a time.
+func (s *Labs) open(path string, title safe.Line) Effect {
+	running := 0
+	for _, q := range s.sh.Queries {
+		if q.State.Active() {
+			running++
+		}
+	}
+	if running == 0 {
+		return s.reallyOpen(path)
+	}
+	return Effect{Ask: &Question{Title: "Open " + title + "?",
+		Lines: []safe.Line{f("%d queries of ", running) + text(s.sh.Lab.Name) + " stop after their batches.",
+			"Their checkpoints stay: opening the lab again goes on from there."},
+		Verb: "open", Yes: func() Effect { return s.reallyOpen(path) }}}
+}
+
+func (s *Labs) reallyOpen(path string) Effect {
+	g, old := s.sh.Gallery, s.sh.Bench
+	if g == nil {
+		return Effect{Toast: "this program has no gallery"}
+	}
+	s.opening = path
+	return Effect{Jobs: []Job{{Slot: "open", What: "opening lab", Run: func(ctx context.Context) func() Effect {
+		if old != nil {
+			if err := old.Close(ctx); err != nil {
+				return func() Effect { s.opening = ""; return Effect{Error: AsError(err), Close: true} }
+			}
+		}
+		w, err := g.Open(ctx, path)
+		return func() Effect {
+			s.opening = ""
+			if err != nil {
+				return Effect{Error: AsError(err), Close: old != nil}
+			}
+			e := Effect{Open: w, Tab: 1, Jobs: []Job{s.load()}}
+			if len(w.Lab().Steps) > 0 {
+				e.Tab, e.Push = 4, NewSteps(s.sh)
+			}
+			return e
+		}
+	}}}}
+}
+
+// Disabled implements Screen.
+func (s *Labs) Disabled(a Action) safe.Line {
+	switch a {
+	case Enter, ResetProgress:
+		if s.at() == nil {
+			return "no lab is chosen"
+		}
+	case PlayStep:
+		if len(s.sh.Lab.Steps) == 0 {
+			return "the opened lab has no steps"
+		}
+	}
+	return ""
+}
+
+// Draw implements Screen.
+func (s *Labs) Draw(v canvas.View) {
+	e := s.at()
+	switch s.sh.Class {
+	case S:
+		foot := 4
+		if v.H < 18 {
+			foot = 3
+		}
+		s.drawList(v.Sub(0, 0, v.W, v.H-foot))
+		d := v.Sub(0, v.H-foot, v.W, foot)
+		d.Clear()
+		if e != nil {
+			rule(d, 0, 0, v.W, text(e.Title), progressWord(e), false)
+			if e.Problem != nil {
+				DrawCard(d.Sub(0, 1, v.W, foot-1), 0, e.Problem)
+				return
+			}
+			for i, l := range widget.Wrap(safe.Text(e.About, 400), v.W-2) {
+				d.Put(1, 1+i, l, canvas.Text)
+			}
+		}
+	default:
+		w := v.W / 2
+		s.drawList(v.Sub(0, 0, w, v.H))
+		divider(v, w, 0, v.H)
+		s.drawEntry(v.Sub(w+1, 0, v.W-w-1, v.H), e)
+	}
+}
+
+func progressWord(e *LabEntry) safe.Line {
+	switch {
+	case e.Problem != nil:
+		return "broken"
+	case e.Done:
+		return "done"
+	case e.Started:
+		return "started"
+	}
+	return "not started"
+}
+
+func (s *Labs) drawList(v canvas.View) {
+	es := s.shown()
+	done := 0
+	for _, e := range s.entries {
+		done += btoi(e.Done)
+	}
+	note := f("%d labs · %d done", len(s.entries), done)
+	switch {
+	case s.opening != "":
+		note = "opening …"
+	case s.filter != "":
+		note = "/" + safe.Text(s.filter, 16) + " · " + note
+	}
+	rule(v, 0, 0, v.W, "Labs", note, true)
+	if s.err != nil {
+		DrawCard(v.Sub(0, 1, v.W, v.H-1), 1, s.err)
+		return
+	}
+	y := 1
+	foot := 5
+	if v.H < 18 {
+		foot = 0
+	} else {
+		y = 2
+	}
+	h := max(1, v.H-y-foot)
+	from, to := s.list.Window(len(es), h)
+	teach := v.W >= 64
+	titleW := v.W - 16
+	if teach {
+		titleW = 28
+	}
+	if len(s.entries) == 0 {
+		v.Put(2, y, "no labs found", canvas.Muted)
+	}
+	for i := from; i < to; i++ {
+		e := &es[i]
+		yy := y + i - from
+		open := s.sh.Bench != nil && e.Path == s.sh.Lab.Path
+		switch {
+		case e.Problem != nil:
+			v.Put(1, yy, "✗", canvas.Error)
+		case open:
+			v.Put(1, yy, "▶", canvas.OK)
+		case e.Done:
+			v.Put(1, yy, "✓", canvas.OK)
+		}
+		st := canvas.Text
+		if e.Own {
+			st = canvas.Title
+		}
+		v.Fit(3, yy, titleW, text(e.Title), st)
+		min := safe.Line("free")
+		if e.Minutes > 0 {
+			min = f("%d min", e.Minutes)
+		}
+		v.Right(3+titleW+8, yy, 7, min, canvas.Muted)
+		if teach {
+			v.Fit(titleW+14, yy, v.W-titleW-15, text(e.Teaches), canvas.Muted)
+		}
+		if i == s.list.Cursor {
+			v.Put(0, yy, "▸", canvas.Accent|canvas.Bold)
+			v.Paint(3, yy, v.W-3, canvas.Cursor)
+		}
+	}
+	if foot == 0 {
+		return
+	}
+	y = min(y+max(len(es), 1)+1, v.H-foot)
+	rule(v, 0, y, v.W, "or start from your own data", "", false)
+	v.Put(1, y+1, "o", canvas.Key|canvas.Bold)
+	v.Put(4, y+1, "open a folder or a lab file", canvas.Text)
+	run := 0
+	for _, q := range s.sh.Queries {
+		run += btoi(q.State.Active())
+	}
+	l := safe.Line("No query is running.")
+	if run > 0 {
+		l = f("%d queries of ", run) + text(s.sh.Lab.Name) + " are running."
+	}
+	if s.sh.Lab.Folder != "" {
+		l += " Nothing is written outside " + text(s.sh.Lab.Folder) + "."
+	}
+	v.Fit(1, y+3, v.W-2, l, canvas.Muted)
+}
+
+func (s *Labs) drawEntry(v canvas.View, e *LabEntry) {
+	if e == nil {
+		rule(v, 0, 0, v.W, "", "", false)
+		return
+	}
+	rule(v, 0, 0, v.W, text(e.Title), progressWord(e), false)
+	y := 2
+	if e.Problem != nil {
+		DrawCard(v.Sub(0, 1, v.W, v.H-1), 1, e.Problem)
+		return
+	}
+	about := safe.Text(e.About, 2000)
+	if about == "" {
+		about = text(e.Teaches)
+	}
+	for _, l := range widget.Wrap(about, v.W-3) {
+		v.Put(2, y, l, canvas.Text)
+		y++
+	}
+	part := func(title safe.Line, items []string, numbered bool) {
+		if len(items) == 0 {
+			return
+		}
+		y++
+		v.Put(2, y, title, canvas.Title|canvas.Bold)
+		y++
+		for i, it := range items {
+			if y >= v.H {
+				return
+			}
+			x := 4
+			if numbered {
+				v.Right(6, y, 3, f("%d", i+1), canvas.Muted)
+				x = 8
+			}
+			v.Fit(x, y, v.W-x-1, text(it), canvas.Text)
+			y++
+		}
+	}
+	part("Steps", e.Steps, true)
+	part("Uses", e.Uses, false)
+	y++
+	v.Fit(2, y, v.W-3, "enter opens it and starts its queries", canvas.Muted)
+}
+
+// Steps plays a guided lab: what to do, why, and what was seen.
+type Steps struct {
+	sh   *Shared
+	list widget.List
+	auto bool // the cursor is on the first open step
+}
+
+// NewSteps makes the screen for the opened lab.
+func NewSteps(sh *Shared) *Steps { return &Steps{sh: sh, auto: true} }
+
+// Scope implements Screen, as do the methods below.
+func (s *Steps) Scope() Scope     { return InSteps }
+func (s *Steps) Crumb() safe.Line { return text(s.title()) }
+func (s *Steps) Wake() Effect     { return Effect{} }
+
+func (s *Steps) title() string {
+	if s.sh.Lab.Title != "" {
+		return s.sh.Lab.Title
+	}
+	return s.sh.Lab.Name
+}
+
+func (s *Steps) place() {
+	if !s.auto {
+		return
+	}
+	for i, st := range s.sh.Lab.Steps {
+		if st.State != StepSeen {
+			s.list.To(i, len(s.sh.Lab.Steps))
+			return
+		}
+	}
+}
+
+// Handle implements Screen.
+func (s *Steps) Handle(a Action) Effect {
+	s.place()
+	n := len(s.sh.Lab.Steps)
+	if move(&s.list, a, n) {
+		s.auto = false
+		return Effect{}
+	}
+	switch a {
+	case Back:
+		return Effect{Pop: true}
+	case Enter, PlayStep, OneBatch:
+		if n == 0 {
+			return Effect{}
+		}
+		s.list.To(s.list.Cursor, n)
+		s.auto = true
+		return Effect{Do: &Command{Verb: RunStep, Step: s.list.Cursor}}
+	case OpenBatches, OpenOutput, OpenCheckpoint:
+		return Effect{Tab: 1}
+	}
+	return Effect{}
+}
+
+// Disabled implements Screen.
+func (s *Steps) Disabled(a Action) safe.Line {
+	if (a == PlayStep || a == OneBatch) && len(s.sh.Lab.Steps) == 0 {
+		return "the opened lab has no steps"
+	}
+	return ""
+}
+
+// Draw implements Screen.
+func (s *Steps) Draw(v canvas.View) {
+	s.place()
+	steps := s.sh.Lab.Steps
+	n := len(steps)
+	seen := 0
+	for _, st := range steps {
+		seen += btoi(st.State == StepSeen)
+	}
+	rule(v, 0, 0, v.W, "Labs › "+s.Crumb(), f("%d of %d steps", seen, n), true)
+	if n == 0 {
+		empty(v.Sub(0, 1, v.W, v.H), "The opened lab has no steps. 1 shows its queries.")
+		return
+	}
+	list, det := v.Sub(0, 2, v.W, min(n, max(3, v.H/3))), v
+	if s.sh.Class == S {
+		det = v.Sub(0, 3+list.H, v.W, v.H-3-list.H)
+	} else {
+		w := v.W * 2 / 5
+		list = v.Sub(0, 2, w, v.H-2)
+		divider(v, w, 1, v.H-1)
+		det = v.Sub(w+1, 1, v.W-w-1, v.H-1)
+	}
+	from, to := s.list.Window(n, list.H)
+	for i := from; i < to; i++ {
+		st := steps[i]
+		y := i - from
+		switch st.State {
+		case StepSeen:
+			list.Put(1, y, "✓", canvas.OK)
+		case StepRunning:
+			list.Put(1, y, "◌", canvas.Accent)
+		case StepFailed:
+			list.Put(1, y, "✗", canvas.Error)
+		}
+		list.Right(5, y, 3, f("%d", i+1), canvas.Muted)
+		list.Fit(7, y, list.W-8, text(st.Title), canvas.Text)
+		if i == s.list.Cursor {
+			list.Put(0, y, "▸", canvas.Accent|canvas.Bold)
+			list.Paint(7, y, list.W-7, canvas.Cursor)
+		}
+	}
+	st := steps[s.list.Cursor]
+	word := [...]safe.Line{"not run", "running", "seen", "something else was seen"}[min(int(st.State), 3)]
+	rule(det, 0, 0, det.W, f("step %d", s.list.Cursor+1), word, false)
+	y := 1
+	para := func(label safe.Line, t string, style canvas.Style) {
+		if t == "" {
+			return
+		}
+		det.Put(1, y, label, canvas.Muted)
+		for _, line := range safe.Lines(t) {
+			for _, l := range widget.Wrap(line, det.W-13) {
+				det.Put(11, y, l, style)
+				y++
+			}
+		}
+		y++
+	}
+	para("", st.Title, canvas.Title|canvas.Bold)
+	para("why", st.Why, canvas.Text)
+	para("do", st.Do, canvas.Text)
+	para("predict", st.Predict, canvas.Accent)
+	found := canvas.OK
+	if st.State == StepFailed {
+		found = canvas.Error
+	}
+	para("seen", st.Found, found)
+	if st.State != StepRunning {
+		det.Put(11, y, "enter runs this step", canvas.Muted)
+	}
+}

@@ -1,0 +1,381 @@
+package screen
+
+import (
+	"context"
+	"strings"
+
+	"streamlab/errs"
+	"streamlab/internal/safe"
+	"streamlab/tui/canvas"
+	"streamlab/tui/widget"
+)
+
+// Output is what a query sends to its sink: the text of a console sink exactly as Spark prints it, or
+// the rows of the newest batch of another sink.
+type Output struct {
+	sh     *Shared
+	name   string
+	con    Console
+	top    int // first line shown; -1 follows the end
+	shift  int
+	frozen bool
+	find   string
+	height int
+
+	grid *Grid
+	err  *errs.Error
+	of   int64
+}
+
+// NewOutput makes the screen for a query.
+func NewOutput(sh *Shared, query string) *Output {
+	return &Output{sh: sh, name: query, top: -1, of: -1}
+}
+
+// Scope implements Screen, as do the methods below.
+func (s *Output) Scope() Scope                { return InOutput }
+func (s *Output) Crumb() safe.Line            { return text(s.name) + " › output" }
+func (s *Output) Disabled(a Action) safe.Line { return disabled(a, s.sh.Query(s.name)) }
+
+func (s *Output) console() bool {
+	q := s.sh.Query(s.name)
+	return q != nil && strings.EqualFold(q.Sink, "console")
+}
+
+// Wake implements Screen.
+func (s *Output) Wake() Effect {
+	q := s.sh.Query(s.name)
+	if q == nil || s.sh.Bench == nil || s.frozen {
+		return Effect{}
+	}
+	s.sh.Focus = s.name
+	if s.console() {
+		s.con = s.sh.Bench.Console(s.name)
+		return Effect{}
+	}
+	id := q.Last().BatchID
+	if id < 0 || id == s.of {
+		return Effect{}
+	}
+	s.of = id
+	name, bench := s.name, s.sh.Bench
+	return Effect{Jobs: []Job{{Slot: "rows", What: "reading rows", Run: func(ctx context.Context) func() Effect {
+		r, err := bench.BatchRows(ctx, name, id, 1000)
+		return func() Effect {
+			s.err = AsError(err)
+			if err == nil {
+				s.grid = NewGrid(r).keepPlace(s.grid)
+			}
+			return Effect{}
+		}
+	}}}}
+}
+
+// Handle implements Screen.
+func (s *Output) Handle(a Action) Effect {
+	n := len(s.con.Lines)
+	switch a {
+	case Back:
+		return Effect{Pop: true}
+	case Freeze:
+		s.frozen = !s.frozen
+		if !s.frozen {
+			s.top = -1
+		}
+		return s.Wake()
+	case Filter:
+		return Effect{Input: &Prompt{Title: "Find in the output", Label: "text", Text: s.find,
+			Done: func(t string) Effect { s.find = t; return s.next(1) }}}
+	case FindNext:
+		return s.next(1)
+	case FindPrev:
+		return s.next(-1)
+	}
+	if !s.console() {
+		if s.grid != nil {
+			switch a {
+			case Enter, Look:
+				return s.grid.Open()
+			case Copy:
+				return s.grid.CopyCell()
+			}
+			if s.grid.Handle(a) {
+				return Effect{}
+			}
+		}
+	} else {
+		page := max(1, s.height-1)
+		switch a {
+		case Up:
+			s.scroll(-1)
+		case Down:
+			s.scroll(1)
+		case PageUp:
+			s.scroll(-page)
+		case PageDown:
+			s.scroll(page)
+		case HalfUp:
+			s.scroll(-page / 2)
+		case HalfDown:
+			s.scroll(page / 2)
+		case First:
+			s.top = 0
+		case Last:
+			s.top = -1
+		case Left:
+			s.shift = max(0, s.shift-8)
+		case Right:
+			s.shift += 8
+		case PrevBatch, NextBatch:
+			s.jump(a == NextBatch)
+		case Copy:
+			return s.copyBatch()
+		default:
+			goto steering
+		}
+		s.top = min(s.top, n)
+		return Effect{}
+	}
+steering:
+	if q := s.sh.Query(s.name); q != nil {
+		e, _ := steer(s.sh, a, q)
+		return e
+	}
+	return Effect{}
+}
+
+// first is the first line shown.
+func (s *Output) first() int {
+	end := max(0, len(s.con.Lines)-s.height)
+	if s.top < 0 {
+		return end
+	}
+	return min(s.top, end)
+}
+
+func (s *Output) scroll(d int) {
+	s.top = max(0, s.first()+d)
+	if s.top >= len(s.con.Lines)-s.height {
+		s.top = -1
+	}
+}
+
+func isBatchLine(l string) bool { return strings.HasPrefix(l, "Batch: ") }
+
+func (s *Output) jump(forward bool) {
+	at := s.first() + 1
+	if forward {
+		for i := at + 1; i < len(s.con.Lines); i++ {
+			if isBatchLine(s.con.Lines[i]) {
+				s.top = i - 1
+				return
+			}
+		}
+		s.top = -1
+		return
+	}
+	for i := min(at-1, len(s.con.Lines)-1); i >= 0; i-- {
+		if isBatchLine(s.con.Lines[i]) {
+			s.top = max(0, i-1)
+			return
+		}
+	}
+	s.top = 0
+}
+
+func (s *Output) next(d int) Effect {
+	if !s.console() {
+		if s.grid == nil || !s.grid.Find(s.find, d) {
+			return Effect{Toast: "not found: " + text(s.find)}
+		}
+		return Effect{}
+	}
+	n := len(s.con.Lines)
+	for k := 1; k <= n; k++ {
+		i := ((s.first()+d*k)%n + n) % n
+		if strings.Contains(strings.ToLower(s.con.Lines[i]), strings.ToLower(s.find)) {
+			s.top = i
+			return Effect{}
+		}
+	}
+	return Effect{Toast: "not found: " + text(s.find)}
+}
+
+// copyBatch copies the block of the last batch that begins on or before the last shown line.
+func (s *Output) copyBatch() Effect {
+	n := len(s.con.Lines)
+	for i := min(n, s.first()+s.height) - 1; i >= 0; i-- {
+		if !isBatchLine(s.con.Lines[i]) {
+			continue
+		}
+		end := n
+		for j := i + 2; j < n; j++ {
+			if isBatchLine(s.con.Lines[j]) {
+				end = j - 1
+				break
+			}
+		}
+		return Effect{Copy: &Clip{strings.Join(s.con.Lines[max(0, i-1):end], "\n") + "\n", text(s.con.Lines[i])}}
+	}
+	return Effect{Toast: "nothing to copy"}
+}
+
+// Draw implements Screen.
+func (s *Output) Draw(v canvas.View) {
+	q := s.sh.Query(s.name)
+	if q == nil {
+		rule(v, 0, 0, v.W, "Queries › "+s.Crumb(), "", true)
+		empty(v.Sub(0, 1, v.W, v.H), "This query is not in the lab any more. esc goes back.")
+		return
+	}
+	note := text(q.Sink) + " sink"
+	if b := q.Last().BatchID; b >= 0 {
+		note += f(" · batch %d", b)
+	}
+	if s.frozen {
+		note += " · frozen"
+	}
+	if !s.console() {
+		if s.grid != nil {
+			note += " · " + s.grid.Shown()
+		}
+		rule(v, 0, 0, v.W, "Queries › "+s.Crumb(), note, true)
+		body := v.Sub(0, 1, v.W, v.H-1)
+		switch {
+		case s.err != nil:
+			DrawCard(body, 1, s.err)
+		case s.grid == nil:
+			empty(body, "No batch has sent rows yet.")
+		default:
+			s.grid.Draw(body, true)
+		}
+		return
+	}
+	foot := 0
+	if q.Error != nil {
+		foot = 2
+	}
+	s.height = v.H - 1 - foot
+	n := len(s.con.Lines)
+	from := s.first()
+	if s.con.Dropped > 0 {
+		note += " · " + widget.Count(s.con.Dropped) + " lines not kept"
+	}
+	rule(v, 0, 0, v.W, "Queries › "+s.Crumb(), note, true)
+	if n == 0 {
+		empty(v.Sub(0, 1, v.W, v.H), "The console sink has printed nothing yet.")
+	}
+	body := v.Sub(1, 1, v.W-2, s.height)
+	find := strings.ToLower(s.find)
+	for i := from; i < min(n, from+s.height); i++ {
+		l := s.con.Lines[i]
+		st := canvas.Text
+		switch {
+		case isBatchLine(l):
+			st = canvas.Accent | canvas.Bold
+		case strings.HasPrefix(l, "-----"):
+			st = canvas.Muted
+		}
+		body.Put(-s.shift, i-from, safe.Text(l, 4000), st)
+		if find != "" && strings.Contains(strings.ToLower(l), find) {
+			body.Paint(0, i-from, body.W, canvas.Match)
+		}
+	}
+	if q.Error != nil {
+		y := v.H - 1
+		v.Put(1, y, "✗", canvas.Error)
+		v.Fit(3, y, v.W-24, f("batch %d failed: ", q.BatchID)+safe.Text(firstLines(q.Error.Message(), 1), 200), canvas.Error)
+		v.Right(v.W-1, y, 18, "! shows the error", canvas.Muted)
+	}
+}
+
+// Plan is the plan of a query, its promise and who it is.
+type Plan struct {
+	sh   *Shared
+	name string
+	text []safe.Line
+	raw  string
+	err  *errs.Error
+	list widget.List
+	run  string // run the text belongs to
+	have bool
+}
+
+// NewPlan makes the screen for a query.
+func NewPlan(sh *Shared, query string) *Plan { return &Plan{sh: sh, name: query} }
+
+// Scope implements Screen, as do the methods below.
+func (s *Plan) Scope() Scope                { return InPlan }
+func (s *Plan) Crumb() safe.Line            { return text(s.name) + " › plan" }
+func (s *Plan) Disabled(a Action) safe.Line { return disabled(a, s.sh.Query(s.name)) }
+
+// Wake implements Screen.
+func (s *Plan) Wake() Effect {
+	q := s.sh.Query(s.name)
+	if q == nil || s.sh.Bench == nil || s.have && s.run == q.RunID {
+		return Effect{}
+	}
+	s.sh.Focus = s.name
+	s.have, s.run = true, q.RunID
+	name, bench := s.name, s.sh.Bench
+	return Effect{Jobs: []Job{{Slot: "plan", What: "explaining", Run: func(ctx context.Context) func() Effect {
+		t, err := bench.Explain(ctx, name)
+		return func() Effect {
+			s.raw, s.text, s.err = t, safe.Lines(t), AsError(err)
+			return Effect{}
+		}
+	}}}}
+}
+
+// Handle implements Screen.
+func (s *Plan) Handle(a Action) Effect {
+	switch {
+	case a == Back:
+		return Effect{Pop: true}
+	case a == Copy:
+		return Effect{Copy: &Clip{s.raw, "plan"}}
+	case move(&s.list, a, len(s.text)):
+		return Effect{}
+	}
+	if q := s.sh.Query(s.name); q != nil {
+		e, _ := steer(s.sh, a, q)
+		return e
+	}
+	return Effect{}
+}
+
+// Draw implements Screen.
+func (s *Plan) Draw(v canvas.View) {
+	q := s.sh.Query(s.name)
+	rule(v, 0, 0, v.W, "Queries › "+s.Crumb(), s.list.Shown(len(s.text))+" lines", true)
+	if q == nil {
+		return
+	}
+	y := 1
+	put := func(label, t safe.Line) {
+		v.Put(1, y, label, canvas.Muted)
+		v.Fit(12, y, v.W-13, t, canvas.Text)
+		y++
+	}
+	put("id", text(q.ID))
+	if q.RunID != "" {
+		put("run id", text(q.RunID))
+	}
+	put("source", text(q.Source))
+	put("sink", text(q.Sink)+", "+text(q.Mode)+" mode")
+	put("trigger", text(q.Trigger))
+	put("promise", text(q.Promise))
+	rule(v, 0, y, v.W, "plan", "", false)
+	body := v.Sub(0, y+1, v.W, v.H-y-1)
+	if s.err != nil {
+		DrawCard(body, 1, s.err)
+		return
+	}
+	from, to := s.list.Window(len(s.text), body.H)
+	for i := from; i < to; i++ {
+		body.Fit(2, i-from, body.W-3, s.text[i], canvas.Text)
+		if i == s.list.Cursor {
+			body.Put(0, i-from, "▸", canvas.Accent|canvas.Bold)
+		}
+	}
+}
