@@ -1,0 +1,46 @@
+// Package noop is the sink that reads every row and writes nothing: for benchmarks. It promises nothing.
+package noop
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"streamlab/internal/safego"
+	"streamlab/sinks"
+	"streamlab/sources"
+)
+
+type sink struct{ rows int64 }
+
+// New makes the sink; it takes any schema and mode.
+func New(def sinks.Def) (sinks.Sink, error) { return &sink{rows: -1}, nil }
+
+// Options is empty: there are none.
+func Options() []sources.OptionDoc { return nil }
+
+// AddBatch reads all partitions, each on a goroutine of its own, since no order is to be kept.
+func (s *sink) AddBatch(ctx context.Context, b sinks.Batch) error {
+	if len(b.Parts) <= 1 {
+		return sinks.Each(ctx, b, func(int, arrow.RecordBatch) error { return nil })
+	}
+	handles := make([]*safego.Handle, len(b.Parts))
+	for i := range b.Parts {
+		one := b
+		one.Parts = b.Parts[i : i+1]
+		handles[i] = safego.Go("noop", func() error {
+			return sinks.Each(ctx, one, func(int, arrow.RecordBatch) error { return nil })
+		})
+	}
+	var first error
+	for _, h := range handles {
+		if err := h.Wait(); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+func (s *sink) Close() error         { return nil }
+func (s *sink) Description() string  { return "noop-table" }
+func (s *sink) NumOutputRows() int64 { return -1 }
