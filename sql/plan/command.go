@@ -1,0 +1,157 @@
+package plan
+
+import (
+	"streamlab/sql"
+	"streamlab/sql/catalog"
+	"streamlab/sql/expr"
+	"streamlab/sql/types"
+)
+
+// Commands are nodes that change something or report about it. Their Schema is that of the rows they
+// answer with. Names are joined by dots. Streaming is false even if a query below streams: a command over a
+// streaming query is refused by Analyze except where it only defines something.
+
+// command is what all commands share: no rows of a query, no streaming.
+type command struct{ Out types.Schema }
+
+// Schema of the answer.
+func (c *command) Schema() types.Schema { return c.Out }
+
+// Children of a command that runs no query: none.
+func (c *command) Children() []Node { return nil }
+
+// Streaming is false.
+func (c *command) Streaming() bool { return false }
+
+// CreateView defines a view.
+type CreateView struct {
+	command
+	Name        string
+	Replace     bool
+	Temporary   bool
+	Global      bool
+	IfNotExists bool
+	Query       Node   // analysed, with the view's column names
+	Text        string // of the query
+}
+
+// CreateTable defines a table; Columns is nil with a Query only. Query is nil without AS.
+type CreateTable struct {
+	command
+	Stmt    *sql.CreateTable
+	Name    string
+	Columns types.Schema
+	Query   Node
+}
+
+// Drop removes a table or view.
+type Drop struct {
+	command
+	What     string // TABLE, VIEW
+	Name     string
+	IfExists bool
+}
+
+// Insert appends the rows of Query, which has the table's columns in order, or replaces with them.
+type Insert struct {
+	command
+	Name      string
+	Table     catalog.Table
+	Query     Node
+	Overwrite bool
+	Replace   expr.Expr // REPLACE WHERE over the table's columns; nil if none
+}
+
+// Children is the query.
+func (n *Insert) Children() []Node { return []Node{n.Query} }
+
+// Assignment sets column Column of the target to Value.
+type Assignment struct {
+	Column int
+	Value  expr.Expr
+}
+
+// Update changes rows of a table; expressions are over the table's columns.
+type Update struct {
+	command
+	Name  string
+	Table catalog.Table
+	Set   []Assignment
+	Where expr.Expr // nil is all rows
+}
+
+// Delete removes rows of a table.
+type Delete struct {
+	command
+	Name  string
+	Table catalog.Table
+	Where expr.Expr // nil is all rows
+}
+
+// MergeClause is one WHEN. Kind: MATCHED, NOT MATCHED, NOT MATCHED BY SOURCE; Action: UPDATE, DELETE, INSERT.
+// Expressions are over the target's columns followed by the source's.
+type MergeClause struct {
+	Kind   string
+	Action string
+	Cond   expr.Expr    // nil if none
+	Set    []Assignment // of UPDATE and INSERT; INSERT gives every column
+}
+
+// Merge is MERGE INTO. On is over the target's columns followed by the source's.
+type Merge struct {
+	command
+	Name    string
+	Table   catalog.Table
+	Source  Node
+	On      expr.Expr
+	Clauses []MergeClause
+}
+
+// Children is the source.
+func (n *Merge) Children() []Node { return []Node{n.Source} }
+
+// Set is SET: of a value, or a question.
+type Set struct {
+	command
+	Key, Value string
+	HasValue   bool
+}
+
+// Reset is RESET; Key "" is all.
+type Reset struct {
+	command
+	Key string
+}
+
+// Describe answers with the columns of Target; What is as in sql.Describe.
+type Describe struct {
+	command
+	What     string
+	Extended bool
+	Name     string
+	Path     string
+	Target   types.Schema
+	Relation catalog.Relation // zero for DESCRIBE QUERY
+}
+
+// Show lists; What is as in sql.Show.
+type Show struct {
+	command
+	What string
+	Name string
+	Like string
+}
+
+// Explain answers with the plan of Query.
+type Explain struct {
+	command
+	Mode  string
+	Query Node
+}
+
+// Raw is a statement that has no tree: Kind its leading words, Text all of it.
+type Raw struct {
+	command
+	Kind string
+	Text string
+}
