@@ -16,6 +16,8 @@ import (
 type Conf struct {
 	Zone *time.Location // session time zone; nil is UTC
 	ANSI bool           // spark.sql.ansi.enabled
+	// TimeType is spark.sql.timeType.enabled: casts to TIME and functions of TIME are allowed.
+	TimeType bool
 }
 
 // An Expr is a typed expression. It is immutable and may be shared.

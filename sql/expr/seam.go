@@ -11,16 +11,6 @@ func conditionalFunctions() []Function { return nil }
 func castFunctions() []Function        { return nil }
 func aggregateFunctions() []Function   { return nil }
 
-func (c *Cast) scalar() *Scalar { return nil }
-
-// Nullable as the child, or where the cast may give null.
-func (c *Cast) Nullable() bool { return true }
-
-// NewCast checks that a cast is allowed and makes it.
-func NewCast(child Expr, to types.DataType, m CastMode, c Conf) (Expr, error) {
-	return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "cast")
-}
-
 // Branch is WHEN Cond THEN Value.
 type Branch struct{ Cond, Value Expr }
 
@@ -38,5 +28,3 @@ func NewGetField(base Expr, name string, c Conf) (Expr, error) {
 func NewGetItem(base, index Expr, c Conf) (Expr, error) {
 	return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "item")
 }
-
-func (l *Literal) String() string { return l.Text }
