@@ -66,17 +66,17 @@ type CTE struct {
 // Select is one SELECT. From is nil for SELECT without FROM; several relations are a comma join.
 type Select struct {
 	Span
-	Hints      []string
-	Distinct   bool
-	Items      []SelectItem
-	From       []Relation
-	Views      []LateralView
-	Where      Expr
-	GroupBy    *GroupBy
-	Having     Expr
-	Windows    []NamedWindow
-	FromFirst  bool // FROM t SELECT …
-	TransformX bool // unused: TRANSFORM is refused by the parser
+	Hints     []string
+	Distinct  bool
+	Items     []SelectItem
+	From      []Relation
+	Views     []LateralView
+	Where     Expr
+	GroupBy   *GroupBy
+	Having    Expr
+	Qualify   Expr
+	Windows   []NamedWindow
+	FromFirst bool // FROM t SELECT …
 }
 
 // SelectItem is an expression with an optional alias; Aliases is `AS (a, b)` of generators.

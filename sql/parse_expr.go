@@ -624,12 +624,11 @@ func (p *parser) trim() Expr {
 	x := p.expr()
 	p.needSym(")")
 	f := &FuncCall{Span: p.from(start), Name: []string{name}, Args: []Expr{x}}
-	if chars != nil { // TRIM(c FROM s) is printed as TRIM(BOTH c FROM s)
+	if chars != nil { // TRIM(c FROM s) means BOTH
 		f.Args = append(f.Args, chars)
 		if name == "trim" {
 			f.Name[0] = "btrim"
 		}
-		f.Name = []string{f.Name[0], "FROM"}[:1]
 	}
 	return f
 }

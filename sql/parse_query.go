@@ -137,7 +137,14 @@ func (p *parser) bodyTerm() Body {
 		p.needSym(")")
 		return &Parens{p.from(start), q}
 	case p.isKw("VALUES"):
-		return p.values()
+		v := p.values()
+		if a := p.tableAlias(); a.Name != "" { // VALUES … AS t(a, b) is SELECT * FROM VALUES … AS t(a, b)
+			r := &ValuesRelation{Span: p.from(start), Values: v, Alias: a}
+			s := &Select{Span: r.Span, FromFirst: true, From: []Relation{r}}
+			s.Items = []SelectItem{{Span: r.Span, Expr: &Star{Span: r.Span}}}
+			return s
+		}
+		return v
 	case p.kw("TABLE"):
 		t := p.tableName()
 		return &TableBody{p.from(start), t}
@@ -214,6 +221,9 @@ func (p *parser) selectBody() *Select {
 	if p.kw("HAVING") {
 		s.Having = p.expr()
 	}
+	if p.kw("QUALIFY") {
+		s.Qualify = p.expr()
+	}
 	if p.isKw("WINDOW") && p.peek(2).Upper == "AS" {
 		p.next()
 		s.Windows = p.namedWindows()
@@ -228,6 +238,9 @@ func (p *parser) selectItem() SelectItem {
 	if p.isKw("AS") && p.peek(1).Text == "(" || p.isSym("(") && false {
 		p.next()
 		it.Aliases = p.names()
+	} else if p.isKw("AS") && p.peek(1).Kind == String {
+		p.next()
+		it.Alias = p.str()
 	} else {
 		it.Alias = p.aliasHere()
 	}
