@@ -18,10 +18,13 @@ import (
 // carries 32 bits of its hash, so that unequal long values are told apart without touching the arena.
 //
 // A normal layout is for keys: equal values have equal words (one NaN, no negative zero).
+//
+// A struct is spread over its fields; only its null bit stays.
 type layout struct {
 	fields []layoutField
-	nulls  int // words of null bits
-	words  int // all words
+	top    []int // the field of each column
+	nulls  int   // words of null bits
+	words  int   // all words
 	normal bool
 }
 
@@ -30,32 +33,73 @@ type layoutField struct {
 	phys columnar.Physical
 	at   int  // first word
 	long bool // three words
-	cell bool // value is a cell: nested types
+	cell bool // value is a cell: lists and maps
+	kids []int
+	end  int // first word behind the field and its kids
 }
 
 // shortBytes is the longest value that a record holds itself.
 const shortBytes = 16
 
 func newLayout(ts []types.DataType, normal bool) *layout {
-	l := &layout{nulls: (len(ts) + 63) / 64, normal: normal}
+	l := &layout{normal: normal}
+	n := 0
+	for _, t := range ts {
+		n += countFields(t)
+	}
+	l.nulls = max(1, (n+63)/64)
 	l.words = l.nulls
 	for _, t := range ts {
-		f := layoutField{t: t, phys: columnar.PhysicalOf(t), at: l.words}
-		switch f.phys {
-		case columnar.PNull:
-			f.phys, l.words = columnar.PNull, l.words+1
-		case columnar.PDec:
-			l.words += 2
-		case columnar.PBytes:
-			f.long, l.words = true, l.words+3
-		case columnar.PList, columnar.PMap, columnar.PStruct:
-			f.long, f.cell, l.words = true, true, l.words+3
-		default:
-			l.words++
-		}
-		l.fields = append(l.fields, f)
+		l.top = append(l.top, l.add(t))
 	}
 	return l
+}
+
+func countFields(t types.DataType) int {
+	n := 1
+	for _, k := range structFields(t) {
+		n += countFields(k)
+	}
+	return n
+}
+
+// structFields lists the types below a struct as its vectors lie; nil for other types.
+func structFields(t types.DataType) []types.DataType {
+	var out []types.DataType
+	switch t.Kind {
+	case types.Struct:
+		for _, f := range t.Fields {
+			out = append(out, f.Type)
+		}
+	case types.Calendar:
+		out = []types.DataType{types.Of(types.Int), types.Of(types.Int), types.Of(types.BigInt)}
+	}
+	return out
+}
+
+func (l *layout) add(t types.DataType) int {
+	c := len(l.fields)
+	l.fields = append(l.fields, layoutField{t: t, phys: columnar.PhysicalOf(t), at: l.words})
+	f := &l.fields[c]
+	switch f.phys {
+	case columnar.PStruct:
+		var kids []int
+		for _, k := range structFields(t) {
+			kids = append(kids, l.add(k))
+		}
+		f = &l.fields[c] // the slice may have moved
+		f.kids = kids
+	case columnar.PDec:
+		l.words += 2
+	case columnar.PBytes:
+		f.long, l.words = true, l.words+3
+	case columnar.PList, columnar.PMap:
+		f.long, f.cell, l.words = true, true, l.words+3
+	default:
+		l.words++
+	}
+	f.end = l.words
+	return c
 }
 
 // refs are the byte offsets of the 16-byte places that may hold a Ref.
@@ -107,8 +151,8 @@ func (e *encoder) encode(vs []*columnar.Vec, sel columnar.Sel) {
 		idx = e.idx
 	}
 	idx = idx[:n]
-	for c := range e.lay.fields {
-		e.encodeField(c, vs[c], idx)
+	for i, c := range e.lay.top {
+		e.encodeField(c, vs[i], idx)
 	}
 	e.hashRows()
 }
@@ -127,6 +171,10 @@ func (e *encoder) encodeField(c int, v *columnar.Vec, idx []int32) {
 	}
 	ws := e.words[at:]
 	switch f.phys {
+	case columnar.PStruct:
+		for i, k := range f.kids {
+			e.encodeField(k, v.Kids[i], idx)
+		}
 	case columnar.PBool:
 		for k, i := range idx {
 			ws[k*w] = v.Bits[i>>6] >> (uint(i) & 63) & 1
@@ -171,20 +219,22 @@ func (e *encoder) encodeField(c int, v *columnar.Vec, idx []int32) {
 		e.packBytes(c, ws, cell, seq)
 	}
 	if v.Valid != nil {
-		zero := 1
-		if f.long {
-			zero = 3
-		} else if f.phys == columnar.PDec {
-			zero = 2
-		}
 		for k, i := range idx {
 			if v.Valid[i>>6]>>(uint(i)&63)&1 == 0 {
-				e.words[k*w+c>>6] |= 1 << (uint(c) & 63)
-				for z := range zero {
-					ws[k*w+z] = 0
-				}
+				row := e.words[k*w : k*w+w : k*w+w]
+				clear(row[f.at:f.end])
+				e.lay.clearNulls(row, f)
+				row[c>>6] |= 1 << (uint(c) & 63)
 			}
 		}
+	}
+}
+
+// clearNulls takes back the null bits below a struct that is null itself.
+func (l *layout) clearNulls(row []uint64, f *layoutField) {
+	for _, k := range f.kids {
+		row[k>>6] &^= 1 << (uint(k) & 63)
+		l.clearNulls(row, &l.fields[k])
 	}
 }
 
@@ -317,14 +367,16 @@ func (e *encoder) equal(r *columnar.Records, g uint32, off, k int) bool {
 		}
 		return true
 	}
-	x := 0
-	for ; x < e.lay.nulls; x++ {
+	for x := range e.lay.nulls {
 		if p[x] != row[x] {
 			return false
 		}
 	}
 	for c := range e.lay.fields {
 		f := &e.lay.fields[c]
+		if f.phys == columnar.PStruct {
+			continue
+		}
 		if p[f.at] != row[f.at] {
 			return false
 		}
@@ -347,8 +399,12 @@ func (e *encoder) equal(r *columnar.Records, g uint32, off, k int) bool {
 	return true
 }
 
-// decode appends field c of the given records, whose words begin at byte off, to out.
-func (l *layout) decode(r *columnar.Records, groups []uint32, off, c int, out *columnar.Vec) {
+// decode appends column i of the given records, whose words begin at byte off, to out.
+func (l *layout) decode(r *columnar.Records, groups []uint32, off, i int, out *columnar.Vec) {
+	l.decodeField(r, groups, off, l.top[i], out)
+}
+
+func (l *layout) decodeField(r *columnar.Records, groups []uint32, off, c int, out *columnar.Vec) {
 	f := &l.fields[c]
 	if f.phys == columnar.PNull {
 		out.Len += len(groups)
@@ -364,6 +420,10 @@ func (l *layout) decode(r *columnar.Records, groups []uint32, off, c int, out *c
 	anyNull := false
 	at := off + f.at*8
 	switch f.phys {
+	case columnar.PStruct:
+		for i, k := range f.kids {
+			l.decodeField(r, groups, off, k, out.Kids[i])
+		}
 	case columnar.PBool:
 		out.Bits = growBits(out.Bits, out.Len)
 		for k, g := range groups {
@@ -452,7 +512,36 @@ func (l *layout) decodeCells(r *columnar.Records, groups []uint32, off, c int, o
 	}
 }
 
-// isNull reports whether field c of a record is null.
+// isNull reports whether field c (not column) of a record is null.
 func (l *layout) isNull(r *columnar.Records, g uint32, off, c int) bool {
 	return *(*uint64)(r.Ptr(g, off+c>>6*8))>>(uint(c)&63)&1 != 0
+}
+
+// encodeGroups fills the encoder with the keys of groups of a table of the same layout.
+func (e *encoder) encodeGroups(t *table, groups []uint32) {
+	n, w := len(groups), e.lay.words
+	e.n, e.anyLong = n, false
+	e.words, e.hash = grow(e.words[:0], n*w), grow(e.hash[:0], n)
+	for k, g := range groups {
+		e.hash[k] = *(*uint64)(t.rec.Ptr(g, recHash))
+		copy(e.words[k*w:k*w+w], unsafe.Slice((*uint64)(t.rec.Ptr(g, recKey)), w))
+	}
+	for c := range e.lay.fields {
+		f := &e.lay.fields[c]
+		if !f.long {
+			continue
+		}
+		cell := &e.long[c].cell
+		cell.Phys, cell.Off, cell.Data = columnar.PBytes, append(cell.Off[:0], 0), cell.Data[:0]
+		for k, g := range groups {
+			if uint32(e.words[k*w+f.at]) <= shortBytes {
+				continue
+			}
+			cell.Data = append(cell.Data, e.lay.bytes(t.rec, g, recKey, f)...)
+			e.words[k*w+f.at+1], e.words[k*w+f.at+2] = uint64(len(cell.Off)-1), 0
+			cell.Off = append(cell.Off, int32(len(cell.Data)))
+			e.anyLong = true
+		}
+		e.long[c].src = cell
+	}
 }

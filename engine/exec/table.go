@@ -13,19 +13,22 @@ import (
 //
 // A record is: hash u64, epoch u32, flags u32, the key's words, then what the owner needs.
 type table struct {
-	rec   *columnar.Records
-	lay   *layout
-	slots []uint64
-	shift uint
-	salt  uint64 // of this size of table: a smaller table orders keys differently
-	used  int    // slots that are not empty, cleared ones included
-	live  int
-	free  []uint32 // records to use again
-	epoch uint32
-	dirty []uint32
-	dead  []uint32 // removed in this batch; their records are kept until the batch is saved
-	pos   []uint32
-	touch uint64
+	rec     *columnar.Records
+	lay     *layout
+	slots   []uint64
+	shift   uint
+	salt    uint64 // of this size of table: a smaller table orders keys differently
+	used    int    // slots that are not empty, cleared ones included
+	live    int
+	free    []uint32 // records to use again
+	epoch   uint32
+	dirty   []uint32
+	dead    []uint32 // removed in this batch; their records are kept until the batch is saved
+	pos     []uint32
+	touch   uint64
+	track   bool     // collect new groups in fresh
+	onlyNew bool     // groups that were there are not touched
+	fresh   []uint32 // new groups since the owner looked
 }
 
 const (
@@ -97,11 +100,15 @@ func (t *table) upsert(e *encoder, out []uint32) (created int) {
 		i := uint64(t.pos[k])
 		gone := int64(-1)
 		var g uint32
+		found := false
 		for {
 			s := t.slots[i]
 			if s == 0 {
 				g = t.add(h)
 				e.store(t.rec, g, recKey, k)
+				if t.track {
+					t.fresh = append(t.fresh, g)
+				}
 				if gone >= 0 {
 					i = uint64(gone)
 				} else {
@@ -117,17 +124,21 @@ func (t *table) upsert(e *encoder, out []uint32) (created int) {
 			} else if (s^h)>>32 == 0 {
 				g = uint32(s) - 1
 				if e.equal(t.rec, g, recKey, k) {
+					found = true
 					break
 				}
 			}
 			i = (i + 1) & mask
+		}
+		out[k] = g
+		if found && t.onlyNew {
+			continue
 		}
 		ep := (*uint32)(unsafe.Add(t.rec.Ptr(g, 8), recEpoch-8))
 		if *ep != t.epoch {
 			*ep = t.epoch
 			t.dirty = append(t.dirty, g)
 		}
-		out[k] = g
 	}
 	return t.live - before
 }
@@ -277,4 +288,40 @@ func (t *table) groups(out []uint32) []uint32 {
 // bytes is the memory that the table occupies.
 func (t *table) bytes() int64 {
 	return t.rec.Bytes() + int64(len(t.slots)*8+cap(t.dirty)*4+cap(t.free)*4+cap(t.dead)*4)
+}
+
+// pack copies the live groups into a table of their own size; refs are the Refs of the owner's part.
+func (t *table) pack(refs []int) *table {
+	n := newTable(t.lay, t.rec.Stride()-t.extraAt())
+	n.epoch = t.epoch
+	for g := range uint32(t.rec.Len()) {
+		if !t.isLive(g) {
+			continue
+		}
+		to := n.rec.Add()
+		src, dst := t.rec.At(g), n.rec.At(to)
+		copy(dst, src)
+		at := t.extraAt()
+		for _, r := range refs {
+			clear(dst[at+r : at+r+columnar.RefWidth])
+			if b := t.rec.Load(src, at+r); b != nil {
+				n.rec.Store(dst, at+r, b)
+			}
+		}
+		for c := range t.lay.fields {
+			f := &t.lay.fields[c]
+			if f.long && *(*uint32)(unsafe.Pointer(&src[recKey+f.at*8])) > shortBytes {
+				p := recKey + (f.at+1)*8
+				clear(dst[p : p+columnar.RefWidth])
+				n.rec.Store(dst, p, t.rec.Load(src, p))
+			}
+		}
+		n.live++
+	}
+	size := firstSize
+	for n.live*2 > size {
+		size *= 2
+	}
+	n.resize(size)
+	return n
 }

@@ -1,0 +1,131 @@
+package exec
+
+import (
+	"streamlab/store"
+)
+
+// segmentStats tells when a shard's deltas are worth a base.
+type segmentStats struct {
+	base, delta int64 // bytes
+	deltas      int   // batches with a delta
+}
+
+const (
+	baseAfterBytes  = 2 << 20 // per shard
+	baseAfterDeltas = 1024
+)
+
+// saveTable gives a table's changes of the batch to the store. When the deltas have outgrown the last base
+// it writes a new one. The base holds the batch's own changes already, while it counts as the state before
+// them: replaying them over it changes nothing.
+func saveTable(b *store.Batch, s store.Shard, t *table, refs []int, st *segmentStats, batch int64) error {
+	if len(t.dirty) == 0 && len(t.dead) == 0 {
+		return nil
+	}
+	dirty := t.dirty
+	for i, g := range dirty {
+		if t.isLive(g) {
+			continue
+		}
+		kept := append([]uint32{}, dirty[:i]...)
+		for _, g := range dirty[i:] {
+			if t.isLive(g) {
+				kept = append(kept, g)
+			}
+		}
+		dirty = kept
+		break
+	}
+	encodeSegments(t, refs, t.dead, dirty, func(seg []byte) {
+		st.delta += int64(len(seg))
+		b.Delta(s, seg)
+	})
+	st.deltas++
+	if batch == 0 || st.delta < max(st.base, baseAfterBytes) && st.deltas < baseAfterDeltas {
+		return nil
+	}
+	var err error
+	st.base, st.delta, st.deltas = 0, 0, 0
+	encodeSegments(t, refs, nil, t.groups(nil), func(seg []byte) {
+		st.base += int64(len(seg))
+		if err == nil {
+			err = b.Base(s, 0, seg)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if st.base == 0 { // nothing left: an empty base says so
+		if err := b.Base(s, 0, emptySegment(t)); err != nil {
+			return err
+		}
+	}
+	b.Covered(s, batch-1)
+	return nil
+}
+
+func emptySegment(t *table) []byte {
+	kw := t.lay.words
+	seg := make([]byte, 16)
+	seg[8], seg[12] = byte(kw), byte(t.rec.Stride()/8-recKey/8-kw)
+	seg[9], seg[13] = byte(kw>>8), byte((t.rec.Stride()/8-recKey/8-kw)>>8)
+	return seg
+}
+
+// loadTable replays a shard into an empty table.
+func loadTable(v *store.View, s store.Shard, t *table, refs []int, st *segmentStats) error {
+	r := segmentReader{e: newEncoder(t.lay), refs: refs}
+	*st = segmentStats{}
+	for p, err := range v.Pieces(s) {
+		if err != nil {
+			return err
+		}
+		switch p.Kind {
+		case store.KindBase:
+			st.base += int64(len(p.Rows))
+		case store.KindDelta:
+			st.delta += int64(len(p.Rows))
+			st.deltas++
+		default:
+			return corrupt("released bucket")
+		}
+		if err := r.apply(t, p.Rows); err != nil {
+			return err
+		}
+		t.settle()
+	}
+	return nil
+}
+
+func (o *stateAggregate) save(b *store.Batch, number int) error {
+	for i, a := range o.ranges {
+		s := store.Shard{Operator: number, Range: i}
+		if err := saveTable(b, s, a.t, o.g.refs, &a.stats, o.batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *stateAggregate) load(v *store.View, number int) error {
+	for i, a := range o.ranges {
+		if err := loadTable(v, store.Shard{Operator: number, Range: i}, a.t, o.g.refs, &a.stats); err != nil {
+			return err
+		}
+		a.index(o)
+	}
+	o.measure()
+	return nil
+}
+
+func (o *dedup) save(b *store.Batch, number int) error {
+	return saveTable(b, store.Shard{Operator: number}, o.t, nil, &o.stats, o.batch)
+}
+
+func (o *dedup) load(v *store.View, number int) error {
+	if err := loadTable(v, store.Shard{Operator: number}, o.t, nil, &o.stats); err != nil {
+		return err
+	}
+	o.reindex()
+	return nil
+}

@@ -1,0 +1,388 @@
+package exec
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"streamlab/columnar"
+	"streamlab/sql/catalog"
+	"streamlab/sql/expr"
+	"streamlab/sql/types"
+)
+
+// reader slices record batches into chunks. columns picks from batches that have width columns; batches
+// that have just the picked ones are taken as they are.
+type reader struct {
+	schema  types.Schema
+	columns []int
+	width   int
+}
+
+func (s *reader) read(r *run, p columnar.Partition, count func(rows int64), to emit) error {
+	whole := make([]columnar.Vec, len(s.schema))
+	var c chunk
+	var views []columnar.Vec
+	for rb, err := range p.Rows(r.ctx) {
+		if err != nil {
+			return err
+		}
+		n := int(rb.NumRows())
+		if n == 0 {
+			continue
+		}
+		if count != nil {
+			count(int64(n))
+		}
+		pick := s.columns != nil && int(rb.NumCols()) == s.width && s.width != len(s.columns)
+		for i := range whole {
+			at := i
+			if pick {
+				at = s.columns[i]
+			}
+			whole[i].SetArrow(rb.Column(at), s.schema[i].Type)
+		}
+		if n <= columnar.Slice {
+			c.cols, c.sel = whole, columnar.AllRows(n)
+			if err := to(&c); err != nil {
+				return err
+			}
+			continue
+		}
+		if views == nil {
+			views = make([]columnar.Vec, len(whole))
+		}
+		for from := 0; from < n; from += columnar.Slice {
+			if err := r.ctx.Err(); err != nil {
+				return err
+			}
+			end := min(from+columnar.Slice, n)
+			for i := range whole {
+				views[i] = whole[i].View(from, end)
+			}
+			c.cols, c.sel = views, columnar.AllRows(end-from)
+			if err := to(&c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// scan reads one occurrence of a streaming source.
+type scan struct {
+	reader
+	stream *catalog.Stream
+	number int // among the plan's scans
+	// filters are conditions that the format applies while reading: rows that fail do not count as input.
+	filters  perWorker[*expr.Program]
+	filtered bool
+}
+
+func (s *scan) inputs(r *run) []columnar.Partition {
+	if s.number < len(r.task.Inputs) {
+		return r.task.Inputs[s.number]
+	}
+	return nil
+}
+
+func (s *scan) open(r *run) (int, error) { return len(s.inputs(r)), nil }
+
+func (s *scan) part(r *run, w, p int, to emit) error {
+	var count func(int64)
+	if r.counting {
+		count = func(n int64) { atomic.AddInt64(&r.task.Counters.ScanRows[s.number], n) }
+	}
+	if s.filtered {
+		prog, err := s.filters.get(w)
+		if err != nil {
+			return err
+		}
+		(*prog).Begin(r.exprTask(p))
+		return s.read(r, s.inputs(r)[p], nil, func(c *chunk) error {
+			sel, err := (*prog).Select(c.cols, c.sel)
+			if err != nil || sel.N == 0 {
+				return err
+			}
+			if count != nil {
+				count(int64(sel.N))
+			}
+			return to(&chunk{cols: c.cols, sel: sel})
+		})
+	}
+	return s.read(r, s.inputs(r)[p], count, to)
+}
+
+// tableScan reads a static table, anew in every batch.
+type tableScan struct {
+	reader
+	table catalog.Table
+	parts []columnar.Partition
+}
+
+func (s *tableScan) open(r *run) (int, error) {
+	parts, err := s.table.Scan(r.ctx, catalog.Scan{Columns: s.columns})
+	s.parts = parts
+	return len(parts), err
+}
+
+func (s *tableScan) part(r *run, w, p int, to emit) error { return s.read(r, s.parts[p], nil, to) }
+
+// values is rows known when the plan was built; rows without columns count too.
+type values struct {
+	cols []columnar.Vec
+	n    int
+}
+
+func (v *values) open(r *run) (int, error) { return 1, nil }
+
+func (v *values) part(r *run, w, p int, to emit) error {
+	return pushRows(v.cols, v.n, to)
+}
+
+// pushRows pushes n rows in slices.
+func pushRows(cols []columnar.Vec, n int, to emit) error {
+	if n <= columnar.Slice {
+		if n == 0 {
+			return nil
+		}
+		return to(&chunk{cols: cols, sel: columnar.AllRows(n)})
+	}
+	views := make([]columnar.Vec, len(cols))
+	for from := 0; from < n; from += columnar.Slice {
+		end := min(from+columnar.Slice, n)
+		for i := range cols {
+			views[i] = cols[i].View(from, end)
+		}
+		if err := to(&chunk{cols: views, sel: columnar.AllRows(end - from)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// project computes columns.
+type project struct {
+	child    operator
+	programs perWorker[*expr.Program]
+}
+
+func newProject(child operator, es []expr.Expr, in types.Schema, c expr.Conf) (*project, error) {
+	pr := &project{child: child}
+	pr.programs.make = func() (*expr.Program, error) { return expr.Compile(es, in, c) }
+	_, err := pr.programs.get(0) // errors show when the query is built
+	return pr, err
+}
+
+func (o *project) open(r *run) (int, error) { return o.child.open(r) }
+
+func (o *project) part(r *run, w, p int, to emit) error {
+	prog, err := o.programs.get(w)
+	if err != nil {
+		return err
+	}
+	(*prog).Begin(r.exprTask(p))
+	var out chunk
+	return o.child.part(r, w, p, func(c *chunk) error {
+		vs, err := (*prog).Eval(c.cols, c.sel)
+		if err != nil {
+			return err
+		}
+		out.cols = out.cols[:0]
+		for _, v := range vs {
+			out.cols = append(out.cols, *v)
+		}
+		out.sel = c.sel
+		return to(&out)
+	})
+}
+
+// filter keeps rows where the condition is true.
+type filter struct {
+	child    operator
+	programs perWorker[*expr.Program]
+}
+
+func newFilter(child operator, cond expr.Expr, in types.Schema, c expr.Conf) (*filter, error) {
+	f := &filter{child: child}
+	f.programs.make = func() (*expr.Program, error) { return expr.Compile([]expr.Expr{cond}, in, c) }
+	_, err := f.programs.get(0)
+	return f, err
+}
+
+func (o *filter) open(r *run) (int, error) { return o.child.open(r) }
+
+func (o *filter) part(r *run, w, p int, to emit) error {
+	prog, err := o.programs.get(w)
+	if err != nil {
+		return err
+	}
+	(*prog).Begin(r.exprTask(p))
+	var out chunk
+	return o.child.part(r, w, p, func(c *chunk) error {
+		sel, err := (*prog).Select(c.cols, c.sel)
+		if err != nil || sel.N == 0 {
+			return err
+		}
+		out.cols, out.sel = c.cols, sel
+		return to(&out)
+	})
+}
+
+// watermark observes event times and lets all rows pass.
+type watermark struct {
+	child  operator
+	column int
+	name   string
+	delay  int64 // microseconds
+	number int   // among the plan's watermarks
+	mu     sync.Mutex
+	parts  []EventTime
+}
+
+func (o *watermark) open(r *run) (int, error) {
+	n, err := o.child.open(r)
+	if cap(o.parts) < n {
+		o.parts = make([]EventTime, n)
+	}
+	o.parts = o.parts[:n]
+	clear(o.parts)
+	return n, err
+}
+
+func (o *watermark) part(r *run, w, p int, to emit) error {
+	var e EventTime
+	err := o.child.part(r, w, p, func(c *chunk) error {
+		if r.counting {
+			e.observe(&c.cols[o.column], c.sel)
+		}
+		return to(c)
+	})
+	if (err == nil || err == errEnough) && r.counting {
+		o.mu.Lock()
+		// Statistics are merged in the order of the parts, whichever ends first.
+		o.parts[p] = e
+		all := EventTime{}
+		for _, x := range o.parts {
+			all.merge(x)
+		}
+		r.task.Counters.EventTimes[o.number] = all
+		o.mu.Unlock()
+	}
+	return err
+}
+
+func (e *EventTime) observe(v *columnar.Vec, sel columnar.Sel) {
+	for k := range sel.N {
+		i := sel.At(k)
+		t := int64(0)
+		if !v.IsNull(i) {
+			t = v.I64[v.Row(i)]
+		}
+		if e.Count == 0 {
+			e.Max, e.Min = t, t
+		}
+		e.Max, e.Min = max(e.Max, t), min(e.Min, t)
+		e.Count++
+		e.AvgMs += (float64(floorDiv(t, 1000)) - e.AvgMs) / float64(e.Count)
+	}
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// union puts the parts of its children side by side.
+type union struct {
+	kids  []operator
+	first []int // first part of each child
+}
+
+func (o *union) open(r *run) (int, error) {
+	o.first = o.first[:0]
+	total := 0
+	for _, k := range o.kids {
+		n, err := k.open(r)
+		if err != nil {
+			return 0, err
+		}
+		o.first = append(o.first, total)
+		total += n
+	}
+	return total, nil
+}
+
+func (o *union) part(r *run, w, p int, to emit) error {
+	k := len(o.first) - 1
+	for o.first[k] > p {
+		k--
+	}
+	return o.kids[k].part(r, w, p-o.first[k], to)
+}
+
+// limit passes the first n rows after skip.
+type limit struct {
+	child   operator
+	n, skip int64
+	parts   int
+}
+
+func (o *limit) open(r *run) (int, error) {
+	n, err := o.child.open(r)
+	o.parts = n
+	return 1, err
+}
+
+func (o *limit) part(r *run, w, p int, to emit) error {
+	left, skip := o.n, o.skip
+	if left == 0 {
+		return nil
+	}
+	for i := range o.parts {
+		err := o.child.part(r, w, i, func(c *chunk) error {
+			sel := c.sel
+			if skip > 0 {
+				k := min(skip, int64(sel.N))
+				skip -= k
+				sel = dropHead(sel, int(k))
+			}
+			if left >= 0 && int64(sel.N) > left {
+				sel.N = int(left)
+			}
+			if sel.N == 0 {
+				return nil
+			}
+			if left >= 0 {
+				left -= int64(sel.N)
+			}
+			if err := to(&chunk{cols: c.cols, sel: sel}); err != nil {
+				return err
+			}
+			if left == 0 {
+				return errEnough
+			}
+			return nil
+		})
+		if err == errEnough {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func dropHead(s columnar.Sel, k int) columnar.Sel {
+	if !s.All {
+		return columnar.Sel{Idx: s.Idx[k:], N: s.N - k}
+	}
+	idx := make([]int32, 0, s.N-k)
+	for i := k; i < s.N; i++ {
+		idx = append(idx, int32(i))
+	}
+	return columnar.Sel{Idx: idx, N: s.N - k}
+}

@@ -1,0 +1,371 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"streamlab/columnar"
+	"streamlab/errs"
+	"streamlab/sql/catalog"
+	"streamlab/sql/expr"
+	"streamlab/sql/plan"
+	"streamlab/sql/types"
+	"streamlab/store"
+)
+
+// Conf is what a run needs to know.
+type Conf struct {
+	Expr              expr.Conf
+	Mode              string // "append", "update", "complete"; "" for batch execution
+	ShufflePartitions int
+	Workers           int    // 0 is GOMAXPROCS
+	QueryID           string // of the query: seeds of rand() and uuid()
+	NowMicros         int64  // batch time of Collect
+	// Now is the clock that durations in counters are taken from; nil is the machine's.
+	Now func() time.Time
+}
+
+// A ScanNode is one occurrence of a streaming source in the plan.
+type ScanNode struct {
+	Stream  *catalog.Stream
+	Columns []int // positions that the plan reads, ascending; nil is all. Batches may have just these or all.
+}
+
+// A WatermarkNode is one withWatermark in the plan.
+type WatermarkNode struct {
+	Column      string
+	DelayMicros int64
+}
+
+// OperatorShape is what a checkpoint remembers of a stateful operator.
+type OperatorShape struct {
+	Name  string `json:"name"`
+	Key   string `json:"key"`   // schema in Spark's words
+	Value string `json:"value"` // likewise
+}
+
+// A Stateful operator keeps state between batches. Its methods are called by the plan.
+type Stateful interface {
+	// Name as Spark shows it in progress.
+	Name() string
+	shape() OperatorShape
+	load(v *store.View, number int) error
+	save(b *store.Batch, number int) error
+	reset()
+	needsBatch(w int64) bool // engine.md MB-15; w is the watermark of the next batch in microseconds
+	counters() *OperatorCounters
+	settle()
+}
+
+// Plan is a compiled query.
+type Plan struct {
+	conf      Conf
+	root      operator
+	schema    types.Schema
+	arrow     *arrow.Schema
+	scans     []*scan
+	marks     []*watermark
+	stateful  []Stateful
+	batch     bool // static rows only
+	task      *Task
+	run       *run
+	parts     []*result
+	mu        sync.Mutex
+	idle      []int // worker numbers that readers of partitions may use
+	nextIdle  int
+	seedBase  uint64
+	marksOf   map[Stateful]func(w int64) int64
+	propagate []func()
+}
+
+// Build compiles a plan. It reads nothing.
+func Build(n plan.Node, c Conf) (*Plan, error) {
+	if c.Workers <= 0 {
+		c.Workers = runtime.GOMAXPROCS(0)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	p := &Plan{conf: c, schema: n.Schema(), arrow: n.Schema().Arrow(), batch: c.Mode == ""}
+	h := fnv.New64a()
+	h.Write([]byte(c.QueryID))
+	p.seedBase = h.Sum64()
+	b := &builder{p: p, conf: c}
+	root, err := b.build(n)
+	if err != nil {
+		return nil, err
+	}
+	p.root = root
+	return p, nil
+}
+
+func (p *Plan) seed(batch int64) int64 {
+	h := fnv.New64a()
+	h.Write(strconv.AppendInt(strconv.AppendUint(nil, p.seedBase, 16), batch, 10))
+	return int64(h.Sum64() >> 1)
+}
+
+// Schema of the result.
+func (p *Plan) Schema() types.Schema { return p.schema }
+
+// Scans lists the occurrences of streaming sources, in plan order.
+func (p *Plan) Scans() []ScanNode {
+	out := make([]ScanNode, len(p.scans))
+	for i, s := range p.scans {
+		out[i] = ScanNode{Stream: s.stream, Columns: s.columns}
+	}
+	return out
+}
+
+// EventTimes lists the watermark operators, nearest the sink first.
+func (p *Plan) EventTimes() []WatermarkNode {
+	out := make([]WatermarkNode, len(p.marks))
+	for i, m := range p.marks {
+		out[i] = WatermarkNode{Column: m.name, DelayMicros: m.delay}
+	}
+	return out
+}
+
+// Stateful lists the operators with state, nearest the sink first; the place is Spark's operator number.
+func (p *Plan) Stateful() []Stateful { return p.stateful }
+
+// Shapes describes the stateful operators in the same order.
+func (p *Plan) Shapes() []OperatorShape {
+	out := make([]OperatorShape, len(p.stateful))
+	for i, s := range p.stateful {
+		out[i] = s.shape()
+	}
+	return out
+}
+
+// Load fills the state tables from a committed batch.
+func (p *Plan) Load(v *store.View) error {
+	for i, s := range p.stateful {
+		s.reset()
+		if err := s.load(v, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Reset empties the state tables, after a batch that failed: the caller loads again.
+func (p *Plan) Reset() {
+	for _, s := range p.stateful {
+		s.reset()
+	}
+	p.parts, p.run = nil, nil
+}
+
+// Bind gives the plan its next micro-batch and makes the task's counters.
+func (p *Plan) Bind(t *Task) error {
+	if len(t.Inputs) > len(p.scans) {
+		return errs.New("INTERNAL_ERROR", "message", "more inputs than scans")
+	}
+	t.Counters = &Counters{ScanRows: make([]int64, len(p.scans)), EventTimes: make([]EventTime, len(p.marks))}
+	t.lateUs, t.evictUs = t.LateWatermarkMs*1000, t.EvictWatermarkMs*1000
+	p.task, p.parts = t, nil
+	for _, s := range p.stateful {
+		c := s.counters()
+		*c = OperatorCounters{Name: s.Name(), SinglePartition: c.SinglePartition, Stores: c.Stores}
+	}
+	return nil
+}
+
+// Partitions runs the plan up to the last stage and gives the parts of the result. Reading them does the
+// rest; a part may be read again and gives the same rows.
+func (p *Plan) Partitions(ctx context.Context, t *Task) []columnar.Partition {
+	r := &run{ctx: ctx, task: t, workers: p.conf.Workers, counting: true, now: p.conf.Now, p: p}
+	p.run = r
+	n, err := p.root.open(r)
+	if err != nil {
+		return []columnar.Partition{&result{p: p, err: err}}
+	}
+	p.parts = make([]*result, n)
+	out := make([]columnar.Partition, n)
+	for i := range out {
+		p.parts[i] = &result{p: p, r: r, part: i, cache: len(p.stateful) > 0}
+		out[i] = p.parts[i]
+	}
+	return out
+}
+
+// Finish reads what the sink left unread, so that counters are complete, and fills the counters.
+func (p *Plan) Finish(ctx context.Context, t *Task) error {
+	for _, x := range p.parts {
+		if x.done {
+			continue
+		}
+		for _, err := range x.Rows(ctx) {
+			if err != nil {
+				return err
+			}
+		}
+	}
+	p.parts = nil
+	p.fill()
+	return nil
+}
+
+func (p *Plan) fill() {
+	p.task.Counters.Operators = make([]OperatorCounters, len(p.stateful))
+	for i, s := range p.stateful {
+		p.task.Counters.Operators[i] = *s.counters()
+	}
+}
+
+// Save gives what the batch changed to the checkpoint's batch and ends the batch for the tables.
+func (p *Plan) Save(b *store.Batch) error {
+	for i, s := range p.stateful {
+		start := p.conf.Now()
+		if err := s.save(b, i); err != nil {
+			return err
+		}
+		s.settle()
+		s.counters().CommitTimeMs = p.conf.Now().Sub(start).Milliseconds()
+	}
+	p.fill()
+	return nil
+}
+
+// Counters of the last batch; nil before the first.
+func (p *Plan) Counters() *Counters {
+	if p.task == nil {
+		return nil
+	}
+	return p.task.Counters
+}
+
+// NeedsBatch says whether some stateful operator wants a batch without data, if the next batch has this
+// watermark.
+func (p *Plan) NeedsBatch(watermarkMs int64) bool {
+	if p.task == nil || watermarkMs <= p.task.EvictWatermarkMs {
+		return false
+	}
+	for _, s := range p.stateful {
+		if s.needsBatch(watermarkMs * 1000) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Plan) acquire() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.idle); n > 0 {
+		w := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		return w
+	}
+	p.nextIdle++
+	return p.nextIdle - 1
+}
+
+func (p *Plan) release(w int) {
+	p.mu.Lock()
+	p.idle = append(p.idle, w)
+	p.mu.Unlock()
+}
+
+// A result is one part of a batch's result.
+type result struct {
+	p     *Plan
+	r     *run
+	part  int
+	cache bool // rows come from state and cannot be computed twice
+	err   error
+	done  bool // read to the end once
+	rows  []arrow.RecordBatch
+}
+
+func (x *result) String() string { return "part " + strconv.Itoa(x.part) }
+
+// Rows computes the part, or yields what was computed before.
+func (x *result) Rows(ctx context.Context) columnar.Rows {
+	if x.err != nil {
+		return columnar.Fail(x.err)
+	}
+	if x.done && x.cache {
+		return columnar.Batches{List: x.rows}.Rows(ctx)
+	}
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		r := *x.r
+		r.ctx, r.counting = ctx, !x.done
+		w := x.p.acquire()
+		defer x.p.release(w)
+		if x.cache { // complete first, so that a reader who stops early does not split the batch
+			var rows []arrow.RecordBatch
+			err := x.p.pull(&r, w, x.part, func(rb arrow.RecordBatch) bool {
+				rows = append(rows, rb)
+				return true
+			})
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			x.rows, x.done = rows, true
+			for _, rb := range rows {
+				if !yield(rb, nil) {
+					return
+				}
+			}
+			return
+		}
+		stopped := false
+		err := x.p.pull(&r, w, x.part, func(rb arrow.RecordBatch) bool {
+			stopped = !yield(rb, nil)
+			return !stopped
+		})
+		switch {
+		case stopped:
+		case err != nil:
+			yield(nil, err)
+		default:
+			x.done = true
+		}
+	}
+}
+
+// errStop and errEnough end a push early; they never reach a user.
+var (
+	errStop   = errors.New("exec: reader stopped")
+	errEnough = errors.New("exec: enough rows")
+)
+
+// pull pushes one part of the plan through and packs its chunks into record batches.
+func (p *Plan) pull(r *run, w, part int, each func(arrow.RecordBatch) bool) error {
+	buf := newRowsBuffer(p.schema)
+	err := p.root.part(r, w, part, func(c *chunk) error {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		if c.sel.N == 0 {
+			return nil
+		}
+		if buf.n > 0 && buf.n+c.sel.N > columnar.MaxBatch {
+			if !each(buf.record(p.arrow)) {
+				return errStop
+			}
+		}
+		buf.add(c.cols, c.sel)
+		return nil
+	})
+	if err == errStop {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if buf.n > 0 {
+		each(buf.record(p.arrow))
+	}
+	return nil
+}

@@ -1,0 +1,39 @@
+package exec
+
+import (
+	"streamlab/sql/expr"
+	"streamlab/sql/plan"
+)
+
+func (b *builder) join(x *plan.Join) (operator, error) {
+	ls, rs := x.Left.Streaming() && b.conf.Mode != "", x.Right.Streaming() && b.conf.Mode != ""
+	if ls && rs {
+		return b.streamJoin(x)
+	}
+	l, err := b.build(x.Left)
+	if err != nil {
+		return nil, err
+	}
+	r, err := b.build(x.Right)
+	if err != nil {
+		return nil, err
+	}
+	flipped := rs || !ls && x.Kind == plan.RightOuter
+	o, err := newHashJoin(l, r, x, flipped, b.conf.Expr)
+	if err != nil {
+		return nil, err
+	}
+	return b.pass(o, l, r), nil
+}
+
+func (b *builder) streamJoin(x *plan.Join) (operator, error) { return nil, refuse("joins of streams") }
+
+func (b *builder) session(x *plan.Aggregate, child operator, number int) (operator, error) {
+	return nil, refuse("session windows")
+}
+
+func (b *builder) window(x *plan.Window) (operator, error) { return nil, refuse("window functions") }
+
+func newGenerate(child operator, x *plan.Generate, c expr.Conf) (operator, error) {
+	return nil, refuse("generator " + x.Kind)
+}

@@ -1,0 +1,271 @@
+package exec
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"streamlab/columnar"
+	"streamlab/errs"
+)
+
+// A segment carries changed and removed groups of a table: numbers are little endian, and a field of all
+// rows stands before the next field, so that encoding and decoding are loops over plain slices.
+//
+//	u32 removed, u32 changed, u32 key words, u32 extra words
+//	hash words, key words field by field: removed rows, then changed rows
+//	extra words field by field: changed rows, zero where a Ref lies
+//	per long key field: the long values one behind the other (lengths are in the head words)
+//	per Ref of the extra part: u32 length per changed row (unsetRef: none), then the bytes
+//
+// Removed rows apply before changed ones.
+
+const (
+	segmentTarget = 384 << 10 // what a segment should not exceed by much; the store's limit is 512 KiB
+	unsetRef      = ^uint32(0)
+)
+
+// encodeSegments calls emit with segments of the given groups of t. refs are offsets of Refs in the extra
+// part. The bytes passed to emit are the callee's.
+func encodeSegments(t *table, refs []int, dead, dirty []uint32, emit func([]byte)) {
+	kw := t.lay.words
+	ew := t.rec.Stride()/8 - recKey/8 - kw
+	for len(dead) > 0 || len(dirty) > 0 {
+		size, nd, nc := 16, 0, 0
+		for nd < len(dead) && size < segmentTarget {
+			size += 8 + kw*8 + t.longKeyBytes(dead[nd])
+			nd++
+		}
+		for nc < len(dirty) && size < segmentTarget {
+			g := dirty[nc]
+			size += 8 + (kw+ew)*8 + t.longKeyBytes(g)
+			for _, r := range refs {
+				size += 4 + len(t.rec.Load(t.rec.At(g), t.extraAt()+r))
+			}
+			nc++
+		}
+		b := make([]byte, 0, size+8)
+		b = binary.LittleEndian.AppendUint32(b, uint32(nd))
+		b = binary.LittleEndian.AppendUint32(b, uint32(nc))
+		b = binary.LittleEndian.AppendUint32(b, uint32(kw))
+		b = binary.LittleEndian.AppendUint32(b, uint32(ew))
+		parts := [2][]uint32{dead[:nd], dirty[:nc]}
+		for _, part := range parts {
+			for _, g := range part {
+				b = binary.LittleEndian.AppendUint64(b, *(*uint64)(t.rec.Ptr(g, recHash)))
+			}
+		}
+		for w := range kw {
+			f, isRef := t.lay.refWord(w)
+			for _, part := range parts {
+				for _, g := range part {
+					v := *(*uint64)(t.rec.Ptr(g, recKey+w*8))
+					if isRef && *(*uint32)(t.rec.Ptr(g, recKey+f*8)) > shortBytes {
+						v = 0
+					}
+					b = binary.LittleEndian.AppendUint64(b, v)
+				}
+			}
+		}
+		for w := range ew {
+			isRef := false
+			for _, r := range refs {
+				isRef = isRef || w*8 == r || w*8 == r+8
+			}
+			off := t.extraAt() + w*8
+			for _, g := range dirty[:nc] {
+				v := uint64(0)
+				if !isRef {
+					v = *(*uint64)(t.rec.Ptr(g, off))
+				}
+				b = binary.LittleEndian.AppendUint64(b, v)
+			}
+		}
+		for c := range t.lay.fields {
+			f := &t.lay.fields[c]
+			if !f.long {
+				continue
+			}
+			for _, part := range parts {
+				for _, g := range part {
+					if v := t.lay.bytes(t.rec, g, recKey, f); len(v) > shortBytes {
+						b = append(b, v...)
+					}
+				}
+			}
+		}
+		for _, r := range refs {
+			for _, g := range dirty[:nc] {
+				v := t.rec.Load(t.rec.At(g), t.extraAt()+r)
+				n := uint32(len(v))
+				if v == nil {
+					n = unsetRef
+				}
+				b = binary.LittleEndian.AppendUint32(b, n)
+			}
+			for _, g := range dirty[:nc] {
+				b = append(b, t.rec.Load(t.rec.At(g), t.extraAt()+r)...)
+			}
+		}
+		emit(b)
+		dead, dirty = dead[nd:], dirty[nc:]
+	}
+}
+
+func (t *table) longKeyBytes(g uint32) (n int) {
+	for c := range t.lay.fields {
+		if f := &t.lay.fields[c]; f.long {
+			if m := *(*uint32)(t.rec.Ptr(g, recKey+f.at*8)); m > shortBytes {
+				n += int(m)
+			}
+		}
+	}
+	return n
+}
+
+// refWord says whether word w may be part of a Ref, and which head word tells.
+func (l *layout) refWord(w int) (head int, ok bool) {
+	for c := range l.fields {
+		if f := &l.fields[c]; f.long && (w == f.at+1 || w == f.at+2) {
+			return f.at, true
+		}
+	}
+	return 0, false
+}
+
+// A segmentReader applies segments to tables of one shape.
+type segmentReader struct {
+	e      *encoder
+	refs   []int
+	groups []uint32
+}
+
+func corrupt(what string) error {
+	return errs.New("INTERNAL_ERROR", "message", "state segment does not fit the operator: "+what)
+}
+
+// apply changes t as the segment says. The groups of the changed rows are in r.groups afterwards, valid
+// until the next call.
+func (r *segmentReader) apply(t *table, b []byte) error {
+	if len(b) < 16 {
+		return corrupt("too short")
+	}
+	nd, nc := int(binary.LittleEndian.Uint32(b)), int(binary.LittleEndian.Uint32(b[4:]))
+	kw, ew := int(binary.LittleEndian.Uint32(b[8:])), int(binary.LittleEndian.Uint32(b[12:]))
+	if kw != t.lay.words || ew != t.rec.Stride()/8-recKey/8-kw {
+		return corrupt("key or buffers of another width")
+	}
+	b = b[16:]
+	n := nd + nc
+	if len(b) < 8*(n+kw*n+ew*nc) {
+		return corrupt("too short")
+	}
+	e := r.e
+	hashes, keys, extra := b[:8*n], b[8*n:8*(n+kw*n)], b[8*(n+kw*n):8*(n+kw*n+ew*nc)]
+	rest := b[8*(n+kw*n+ew*nc):]
+	// long values of removed and changed rows stand in one run per field
+	long := make([]columnar.Vec, len(t.lay.fields))
+	for c := range t.lay.fields {
+		f := &t.lay.fields[c]
+		if !f.long {
+			continue
+		}
+		off := make([]int32, 1, n+1)
+		for k := range n {
+			m := binary.LittleEndian.Uint32(keys[(f.at*n+k)*8:])
+			if m <= shortBytes {
+				m = 0
+			}
+			off = append(off, off[k]+int32(m))
+		}
+		if len(rest) < int(off[n]) {
+			return corrupt("too short")
+		}
+		long[c] = columnar.Vec{Phys: columnar.PBytes, Len: n, Off: off, Data: rest[:off[n]]}
+		rest = rest[off[n]:]
+	}
+	fill := func(from, to int) {
+		m := to - from
+		e.n, e.anyLong = m, false
+		e.words, e.hash = grow(e.words[:0], m*kw), grow(e.hash[:0], m)
+		for k := range m {
+			e.hash[k] = binary.LittleEndian.Uint64(hashes[(from+k)*8:])
+		}
+		for w := range kw {
+			src := keys[(w*n+from)*8:]
+			for k := range m {
+				e.words[k*kw+w] = binary.LittleEndian.Uint64(src[k*8:])
+			}
+		}
+		for c := range t.lay.fields {
+			f := &t.lay.fields[c]
+			if !f.long || len(long[c].Data) == 0 {
+				continue
+			}
+			e.long[c].src = &long[c]
+			for k := range m {
+				if uint32(e.words[k*kw+f.at]) > shortBytes {
+					e.words[k*kw+f.at+1], e.anyLong = uint64(from+k), true
+				}
+			}
+		}
+	}
+	if nd > 0 {
+		fill(0, nd)
+		r.groups = grow(r.groups[:0], nd)
+		t.find(e, r.groups)
+		for _, g := range r.groups {
+			if g != noGroup && t.isLive(g) {
+				t.unlink(g)
+			}
+		}
+		t.settle()
+	}
+	fill(nd, n)
+	r.groups = grow(r.groups[:0], nc)
+	t.upsert(e, r.groups)
+	at := t.extraAt()
+	for w := range ew {
+		src := extra[w*nc*8:]
+		for k, g := range r.groups {
+			if isRefByte(r.refs, w*8) {
+				continue
+			}
+			*(*uint64)(t.rec.Ptr(g, at+w*8)) = binary.LittleEndian.Uint64(src[k*8:])
+		}
+	}
+	for _, ref := range r.refs {
+		if len(rest) < 4*nc {
+			return corrupt("too short")
+		}
+		lens := rest[:4*nc]
+		rest = rest[4*nc:]
+		for k, g := range r.groups {
+			m := binary.LittleEndian.Uint32(lens[4*k:])
+			rec := t.rec.At(g)
+			if m == unsetRef {
+				clear(rec[at+ref : at+ref+columnar.RefWidth])
+				continue
+			}
+			if len(rest) < int(m) {
+				return corrupt("too short")
+			}
+			t.rec.Store(rec, at+ref, rest[:m])
+			rest = rest[m:]
+		}
+	}
+	return nil
+}
+
+func isRefByte(refs []int, b int) bool {
+	for _, r := range refs {
+		if b == r || b == r+8 {
+			return true
+		}
+	}
+	return false
+}
+
+// wordsOf sees words of a record from byte off on.
+func wordsOf(rec []byte, off, n int) []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Pointer(&rec[off])), n)
+}

@@ -1,0 +1,365 @@
+package exec
+
+import (
+	"fmt"
+	"strings"
+
+	"streamlab/columnar"
+	"streamlab/sql/expr"
+	"streamlab/sql/types"
+)
+
+// rangeBits is how many bits of a key's hash choose the range of state; each range has its own table and
+// is worked on by one goroutine at a time.
+const (
+	rangeBits = 3
+	ranges    = 1 << rangeBits
+)
+
+func rangeOf(hash uint64) int { return int(hash >> (64 - rangeBits)) }
+
+// timeKey finds the event time in a key: a timestamp, or the end of a window.
+type timeKey struct {
+	field int // in the layout
+	word  int
+}
+
+func newTimeKey(l *layout, column int) *timeKey {
+	f := l.top[column]
+	if l.fields[f].phys == columnar.PStruct {
+		f = l.fields[f].kids[1]
+	}
+	return &timeKey{field: f, word: l.fields[f].at}
+}
+
+// of is the event time of a group in microseconds; ok is false if it is null.
+func (k *timeKey) of(t *table, l *layout, g uint32) (us int64, ok bool) {
+	if l.isNull(t.rec, g, recKey, k.field) {
+		return 0, false
+	}
+	return *(*int64)(t.rec.Ptr(g, recKey+k.word*8)), true
+}
+
+// partialFold is what one unit of work makes of its rows before they meet the state.
+type partialFold struct {
+	f       *folder
+	t       *table
+	byRange [ranges][]uint32
+}
+
+func (g *grouping) newPartial() (*partialFold, error) {
+	f, err := g.newFolder()
+	if err != nil {
+		return nil, err
+	}
+	return &partialFold{f: f, t: g.newTable()}, nil
+}
+
+// fold reads parts [from, to) of child into the partial table.
+func (p *partialFold) fold(r *run, child operator, w, from, to int) error {
+	p.t.truncate()
+	for i := range p.byRange {
+		p.byRange[i] = p.byRange[i][:0]
+	}
+	for part := from; part < to; part++ {
+		p.f.prog.Begin(r.exprTask(part))
+		if err := child.part(r, w, part, func(c *chunk) error { return p.f.fold(p.t, c) }); err != nil {
+			return err
+		}
+	}
+	for g := range uint32(p.t.rec.Len()) {
+		i := rangeOf(*(*uint64)(p.t.rec.Ptr(g, recHash)))
+		p.byRange[i] = append(p.byRange[i], g)
+	}
+	return nil
+}
+
+// foldAll folds all parts of child with one partial table per unit, in order of the units.
+func (g *grouping) foldAll(r *run, child operator, kept *[]*partialFold, parts, units int) ([]*partialFold, error) {
+	for len(*kept) < units {
+		p, err := g.newPartial()
+		if err != nil {
+			return nil, err
+		}
+		*kept = append(*kept, p)
+	}
+	ps := (*kept)[:units]
+	err := r.parallel("aggregate", units, func(w, u int) error {
+		return ps[u].fold(r, child, w, u*parts/units, (u+1)*parts/units)
+	})
+	return ps, err
+}
+
+// stateAggregate keeps an aggregation's groups between micro-batches.
+type stateAggregate struct {
+	child   operator
+	g       *grouping
+	schema  types.Schema
+	mode    string
+	time    *timeKey // nil without an event time among the keys
+	mark    inMark
+	ranges  [ranges]*aggregateRange
+	partial []*partialFold
+	out     []outGroups
+	count   OperatorCounters
+	lastE   int64
+	batch   int64
+}
+
+// aggregateRange is the state of one hash range.
+type aggregateRange struct {
+	t     *table
+	m     *merger
+	x     *expiry
+	aggs  []expr.Aggregate
+	late  *table // late groups of the batch, when several units may name the same
+	enc   *encoder
+	out   []uint32
+	gone  int64
+	drop  int64
+	stats segmentStats
+}
+
+type outGroups struct {
+	at     *aggregateRange
+	groups []uint32
+}
+
+func newStateAggregate(child operator, g *grouping, mode string, timeColumn int, delay int64, mark inMark) *stateAggregate {
+	o := &stateAggregate{child: child, g: g, mode: mode, mark: mark}
+	if timeColumn >= 0 {
+		o.time = newTimeKey(g.lay, timeColumn)
+	}
+	for i := range o.ranges {
+		o.ranges[i] = &aggregateRange{t: g.newTable(), m: g.newMerger(), x: newExpiry(expiryWidth(delay)), aggs: g.fresh(),
+			enc: newEncoder(g.lay)}
+	}
+	return o
+}
+
+func (o *stateAggregate) open(r *run) (int, error) {
+	start := r.now()
+	parts, err := o.child.open(r)
+	if err != nil {
+		return 0, err
+	}
+	units := r.units(parts)
+	ps, err := o.g.foldAll(r, o.child, &o.partial, parts, units)
+	if err != nil {
+		return 0, err
+	}
+	if len(o.g.keys) == 0 { // the one group of a global aggregation is there in every batch
+		ps[0].f.global(ps[0])
+	}
+	late, evict := o.mark.at(r.task.lateUs), o.mark.at(r.task.evictUs)
+	o.lastE, o.batch = evict, r.task.Batch
+	n := ranges
+	if units == 1 {
+		for i := range o.ranges { // few rows: no goroutine
+			if err := o.takeIn(o.ranges[i], i, ps, late, evict); err != nil {
+				return 0, err
+			}
+		}
+	} else if err := r.parallel("state", n, func(w, i int) error { return o.takeIn(o.ranges[i], i, ps, late, evict) }); err != nil {
+		return 0, err
+	}
+	o.collect()
+	o.count.AllUpdatesTimeMs = r.now().Sub(start).Milliseconds()
+	return len(o.out), nil
+}
+
+// global makes sure that the group of an aggregation without keys exists.
+func (f *folder) global(p *partialFold) {
+	if p.t.live > 0 {
+		return
+	}
+	f.enc.n = 1
+	f.enc.words = append(f.enc.words[:0], make([]uint64, f.g.lay.words)...)
+	f.enc.hash = grow(f.enc.hash[:0], 1)
+	f.enc.anyLong = false
+	f.enc.hashRows()
+	f.groups = grow(f.groups[:0], 1)
+	p.t.upsert(f.enc, f.groups)
+	i := rangeOf(f.enc.hash[0])
+	p.byRange[i] = append(p.byRange[i], f.groups[0])
+}
+
+// takeIn merges what the batch brought for one range, then decides what comes out and what goes.
+func (o *stateAggregate) takeIn(a *aggregateRange, i int, ps []*partialFold, late, evict int64) error {
+	a.out, a.gone, a.drop = a.out[:0], 0, 0
+	filter := o.time != nil && o.mode != "complete"
+	var onNew func(gs []uint32)
+	if filter {
+		onNew = func(gs []uint32) {
+			for _, g := range gs {
+				if t, ok := o.time.of(a.t, o.g.lay, g); ok {
+					a.x.add(t, g)
+				}
+			}
+		}
+	}
+	if a.late != nil {
+		a.late.truncate()
+	}
+	for _, p := range ps {
+		groups := p.byRange[i]
+		if filter {
+			groups = o.dropLate(a, p, groups, late, len(ps) > 1)
+		}
+		if len(groups) == 0 {
+			continue
+		}
+		if err := a.m.merge(a.t, p.t, groups, onNew); err != nil {
+			return err
+		}
+	}
+	if a.late != nil {
+		a.drop += int64(a.late.live)
+	}
+	switch o.mode {
+	case "complete":
+		a.out = a.t.groups(a.out)
+		return nil
+	case "update":
+		a.out = append(a.out, a.t.dirty...)
+	}
+	if o.time != nil {
+		a.x.pop(evict, func(g uint32) (int64, bool) { return o.time.of(a.t, o.g.lay, g) }, func(g uint32) {
+			if o.mode == "append" {
+				a.out = append(a.out, g)
+			}
+			a.t.unlink(g)
+			a.gone++
+		})
+	}
+	return nil
+}
+
+// dropLate removes groups whose time is at or before the late watermark, in place, and counts each once.
+func (o *stateAggregate) dropLate(a *aggregateRange, p *partialFold, groups []uint32, late int64, shared bool) []uint32 {
+	kept := groups[:0]
+	var gone []uint32
+	for _, g := range groups {
+		if t, ok := o.time.of(p.t, o.g.lay, g); ok && t <= late {
+			gone = append(gone, g)
+			continue
+		}
+		kept = append(kept, g)
+	}
+	switch {
+	case len(gone) == 0:
+	case !shared:
+		a.drop += int64(len(gone))
+	default:
+		if a.late == nil {
+			a.late = newTable(o.g.lay, 0)
+		}
+		a.enc.encodeGroups(p.t, gone)
+		a.late.upsert(a.enc, make([]uint32, len(gone)))
+	}
+	return kept
+}
+
+func (o *stateAggregate) collect() {
+	c := &o.count
+	c.NumRowsUpdated, c.NumRowsRemoved, c.NumRowsDroppedByWatermark = 0, 0, 0
+	o.out = o.out[:0]
+	total := 0
+	for _, a := range o.ranges {
+		c.NumRowsUpdated += int64(len(a.t.dirty))
+		c.NumRowsRemoved += a.gone
+		c.NumRowsDroppedByWatermark += a.drop
+		total += len(a.out)
+		if len(a.out) > 0 {
+			o.out = append(o.out, outGroups{a, a.out})
+		}
+	}
+	o.measure()
+}
+
+func (o *stateAggregate) measure() {
+	c := &o.count
+	c.NumRowsTotal, c.MemoryUsedBytes = 0, 0
+	for _, a := range o.ranges {
+		c.NumRowsTotal += int64(a.t.live)
+		c.MemoryUsedBytes += a.t.bytes() + a.x.bytes()
+	}
+}
+
+func (o *stateAggregate) part(r *run, w, p int, to emit) error {
+	out := o.out[p]
+	return o.g.push(out.at.t, out.at.aggs, out.groups, to)
+}
+
+// push emits keys and results of groups in slices.
+func (g *grouping) push(t *table, aggs []expr.Aggregate, groups []uint32, to emit) error {
+	cols := make([]columnar.Vec, len(g.keys)+len(g.calls))
+	for len(groups) > 0 {
+		n := min(len(groups), columnar.Slice)
+		if err := g.results(t, aggs, groups[:n], cols); err != nil {
+			return err
+		}
+		if err := to(&chunk{cols: cols, sel: columnar.AllRows(n)}); err != nil {
+			return err
+		}
+		groups = groups[n:]
+	}
+	return nil
+}
+
+func (o *stateAggregate) Name() string                { return "stateStoreSave" }
+func (o *stateAggregate) counters() *OperatorCounters { return &o.count }
+
+func (o *stateAggregate) needsBatch(w int64) bool {
+	return o.mode != "complete" && o.mark.has && o.mark.at(w) > o.lastE
+}
+
+func (o *stateAggregate) reset() {
+	for _, a := range o.ranges {
+		a.t = o.g.newTable()
+		a.x.reset()
+		a.stats = segmentStats{}
+	}
+	o.measure()
+}
+
+func (o *stateAggregate) settle() {
+	for _, a := range o.ranges {
+		a.t.settle()
+		if a.t.sparse() {
+			a.t = a.t.pack(o.g.refs)
+			a.index(o)
+		}
+	}
+}
+
+// index builds the expiry from the table.
+func (a *aggregateRange) index(o *stateAggregate) {
+	a.x.reset()
+	if o.time == nil || o.mode == "complete" {
+		return
+	}
+	for _, g := range a.t.groups(nil) {
+		if t, ok := o.time.of(a.t, o.g.lay, g); ok {
+			a.x.add(t, g)
+		}
+	}
+}
+
+func (o *stateAggregate) shape() OperatorShape {
+	k := len(o.g.keys)
+	return OperatorShape{Name: o.Name(), Key: structType(o.schema[:k]), Value: structType(o.schema[k:])}
+}
+
+// structType prints a schema as Spark prints a StructType.
+func structType(s types.Schema) string {
+	var b strings.Builder
+	b.WriteString("StructType(")
+	for i, f := range s {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "StructField(%s,%s,%v)", f.Name, f.Type.Simple(), f.Nullable)
+	}
+	return b.String() + ")"
+}
