@@ -516,3 +516,10 @@ func colourSQL(line string) []canvas.Style {
 	}
 	return out
 }
+
+// RunText puts a statement into the editor and runs it.
+func (s *SQL) RunText(sql string) Effect {
+	s.ed.Set(sql)
+	s.editing, s.pane = false, 1
+	return s.runNow()
+}

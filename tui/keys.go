@@ -1,0 +1,227 @@
+package tui
+
+import (
+	"streamlab/internal/safe"
+	"streamlab/tui/screen"
+)
+
+// Actions of the root itself.
+const (
+	actTab1    screen.Action = "tab-queries"
+	actTab2    screen.Action = "tab-checkpoints"
+	actTab3    screen.Action = "tab-sql"
+	actTab4    screen.Action = "tab-labs"
+	actTab5    screen.Action = "tab-events"
+	actPalette screen.Action = "commands"
+	actHelp    screen.Action = "help"
+	actQuit    screen.Action = "quit"
+	actCancel  screen.Action = "cancel"
+	actMouse   screen.Action = "mouse"
+	actRedraw  screen.Action = "redraw"
+	actSuspend screen.Action = "suspend"
+	actUTC     screen.Action = "utc"
+	actTheme   screen.Action = "theme"
+)
+
+// A Binding is one line of the key table: which keys ask for which action where, and how it is called
+// in the key line, the help and the palette. Dispatcher, help, key line and palette are made from this
+// table, so they cannot disagree.
+type Binding struct {
+	Scope  screen.Scope
+	Action screen.Action
+	Keys   []string     // names as Bubble Tea gives them; none: palette only
+	Short  safe.Line    // in the key line; empty: not there
+	Long   safe.Line    // in help and palette
+	Level  int          // 0 harmless; 1 to 3 change stored data or lose work and ask
+	Class  screen.Class // smallest class in which the key line shows it
+}
+
+func keys(ks ...string) []string { return ks }
+
+// table is the one key table. In a scope the order is that of the key line.
+var table = []Binding{
+	{screen.InQueries, screen.StartStop, keys("s"), "start/stop", "start, or stop after the batch", 0, screen.S},
+	{screen.InQueries, screen.OneBatch, keys("."), "one batch", "run one batch and wait", 0, screen.S},
+	{screen.InQueries, screen.OpenOutput, keys("o"), "output", "its output: console text or rows", 0, screen.S},
+	{screen.InQueries, screen.OpenBatches, keys("b"), "batches", "its batches, with charts", 0, screen.S},
+	{screen.InQueries, screen.OpenCheckpoint, keys("c"), "checkpoint", "its checkpoint", 0, screen.S},
+	{screen.InQueries, screen.OpenPlan, keys("p"), "plan", "its plan and identity", 0, screen.S},
+	{screen.InQueries, screen.RestartQuery, keys("r"), "restart", "stop after the batch, then start", 0, screen.M},
+	{screen.InQueries, screen.Filter, keys("/"), "filter", "show only queries that match", 0, screen.M},
+	{screen.InQueries, screen.Copy, keys("y"), "copy", "copy the last progress, or the error", 0, screen.M},
+	{screen.InQueries, screen.StopAtOnce, keys("K"), "", "stop at once (asks)", 2, screen.L},
+	{screen.InQueries, screen.ShowError, keys("!"), "", "show its error", 0, screen.L},
+	{screen.InQueries, screen.SortLeft, keys("<"), "", "sort by the column to the left", 0, screen.L},
+	{screen.InQueries, screen.SortRight, keys(">"), "sort", "sort by the column to the right", 0, screen.L},
+	{screen.InQueries, screen.SortFlip, keys("="), "", "turn the order round", 0, screen.L},
+	{screen.InQueries, screen.StartAll, nil, "", "start all queries", 0, screen.L},
+	{screen.InQueries, screen.StopAll, nil, "", "stop all queries after their batches", 0, screen.L},
+	{screen.InQueries, screen.ReloadLab, nil, "", "read the lab file again", 0, screen.L},
+
+	{screen.InBatches, screen.Enter, keys("enter"), "open batch", "look into the batch", 0, screen.S},
+	{screen.InBatches, screen.PrevNotable, keys("{"), "{ } notable", "previous notable batch", 0, screen.S},
+	{screen.InBatches, screen.NextNotable, keys("}"), "", "next notable batch", 0, screen.S},
+	{screen.InBatches, screen.StartStop, keys("s"), "start/stop", "start, or stop after the batch", 0, screen.S},
+	{screen.InBatches, screen.OneBatch, keys("."), "one batch", "run one batch and wait", 0, screen.S},
+	{screen.InBatches, screen.OpenCheckpoint, keys("c"), "checkpoint", "the checkpoint at this batch", 0, screen.S},
+	{screen.InBatches, screen.OpenOutput, keys("o"), "output", "its output", 0, screen.M},
+	{screen.InBatches, screen.OpenPlan, keys("p"), "plan", "its plan and identity", 0, screen.M},
+	{screen.InBatches, screen.Copy, keys("y"), "copy", "copy the progress of this batch", 0, screen.M},
+	{screen.InBatches, screen.StopAtOnce, keys("K"), "", "stop at once (asks)", 2, screen.L},
+
+	{screen.InBatch, screen.PrevBatch, keys("["), "[ ] batch", "previous batch", 0, screen.S},
+	{screen.InBatch, screen.NextBatch, keys("]"), "", "next batch", 0, screen.S},
+	{screen.InBatch, screen.PrevNotable, keys("{"), "{ } notable", "previous notable batch", 0, screen.S},
+	{screen.InBatch, screen.NextNotable, keys("}"), "", "next notable batch", 0, screen.S},
+	{screen.InBatch, screen.Enter, keys("enter"), "cell", "look at the whole value", 0, screen.S},
+	{screen.InBatch, screen.SortResult, keys("S"), "", "sort the rows by this column", 0, screen.L},
+	{screen.InBatch, screen.Filter, keys("/"), "find", "find a row", 0, screen.S},
+	{screen.InBatch, screen.Copy, keys("y"), "copy", "copy the cell", 0, screen.S},
+	{screen.InBatch, screen.OpenCheckpoint, keys("c"), "checkpoint", "the checkpoint at this batch", 0, screen.S},
+	{screen.InBatch, screen.OneBatch, keys("."), "one batch", "run one batch and wait", 0, screen.M},
+
+	{screen.InOutput, screen.PrevBatch, keys("["), "[ ] batch", "previous batch", 0, screen.S},
+	{screen.InOutput, screen.NextBatch, keys("]"), "", "next batch", 0, screen.S},
+	{screen.InOutput, screen.Freeze, keys("f"), "freeze", "hold the screen, or follow again", 0, screen.S},
+	{screen.InOutput, screen.Filter, keys("/"), "find", "find text", 0, screen.S},
+	{screen.InOutput, screen.Copy, keys("y"), "copy", "copy the batch, or the cell", 0, screen.S},
+	{screen.InOutput, screen.OneBatch, keys("."), "one batch", "run one batch and wait", 0, screen.S},
+	{screen.InOutput, screen.StartStop, keys("s"), "start/stop", "start, or stop after the batch", 0, screen.S},
+	{screen.InOutput, screen.ShowError, keys("!"), "", "show its error", 0, screen.L},
+	{screen.InOutput, screen.OpenCheckpoint, keys("c"), "checkpoint", "its checkpoint", 0, screen.M},
+
+	{screen.InPlan, screen.Copy, keys("y"), "copy", "copy the plan", 0, screen.S},
+	{screen.InPlan, screen.StartStop, keys("s"), "start/stop", "start, or stop after the batch", 0, screen.S},
+	{screen.InPlan, screen.OpenOutput, keys("o"), "output", "its output", 0, screen.S},
+	{screen.InPlan, screen.OpenCheckpoint, keys("c"), "checkpoint", "its checkpoint", 0, screen.S},
+
+	{screen.InCheckpoints, screen.Enter, keys("enter", "c"), "open", "look into the checkpoint", 0, screen.S},
+	{screen.InCheckpoints, screen.OpenBatches, keys("b"), "batches", "the batches of the query", 0, screen.S},
+	{screen.InCheckpoints, screen.Copy, keys("y"), "copy location", "copy the location", 0, screen.S},
+
+	{screen.InCheckpoint, screen.PrevBatch, keys("["), "[ ] batch", "previous batch", 0, screen.S},
+	{screen.InCheckpoint, screen.NextBatch, keys("]"), "", "next batch", 0, screen.S},
+	{screen.InCheckpoint, screen.PrevNotable, keys("{"), "{ } notable", "previous notable batch", 0, screen.S},
+	{screen.InCheckpoint, screen.NextNotable, keys("}"), "", "next notable batch", 0, screen.S},
+	{screen.InCheckpoint, screen.NextPane, keys("tab"), "pane", "records or state", 0, screen.S},
+	{screen.InCheckpoint, screen.Filter, keys("/"), "filter state", "show only state rows that match", 0, screen.S},
+	{screen.InCheckpoint, screen.Look, keys("space"), "", "the records in Spark's text form, or the cell", 0, screen.M},
+	{screen.InCheckpoint, screen.NextState, keys("O"), "", "the next stateful operator", 0, screen.L},
+	{screen.InCheckpoint, screen.OpenBatches, keys("b"), "open batch", "look into the batch", 0, screen.S},
+	{screen.InCheckpoint, screen.Copy, keys("y"), "copy", "copy the offsets, or the cell", 0, screen.M},
+	{screen.InCheckpoint, screen.ForkHere, keys("F"), "fork here", "copy the checkpoint up to this batch (asks the name)", 1, screen.M},
+	{screen.InCheckpoint, screen.RewindHere, keys("R"), "rewind here", "go back to this batch (asks)", 3, screen.M},
+
+	{screen.InEditor, screen.RunSQL, keys("ctrl+r", "ctrl+j"), "run", "run the statement (or ; then enter)", 0, screen.S},
+	{screen.InEditor, screen.HistoryPrev, keys("ctrl+p"), "ctrl+p ctrl+n history", "previous statement", 0, screen.S},
+	{screen.InEditor, screen.HistoryNext, keys("ctrl+n"), "", "next statement", 0, screen.S},
+	{screen.InEditor, screen.LiveSQL, keys("ctrl+t"), "live", "run again after each batch", 0, screen.S},
+	{screen.InEditor, screen.Back, keys("esc"), "leave the editor", "leave the editor; the text stays", 0, screen.S},
+
+	{screen.InSQL, screen.EditSQL, keys("i"), "edit", "type a statement", 0, screen.S},
+	{screen.InSQL, screen.RunSQL, keys("ctrl+r", "ctrl+j"), "run", "run the statement", 0, screen.S},
+	{screen.InSQL, screen.LiveSQL, keys("ctrl+t"), "live", "run again after each batch", 0, screen.S},
+	{screen.InSQL, screen.HistoryPrev, keys("ctrl+p"), "history", "previous statement", 0, screen.S},
+	{screen.InSQL, screen.HistoryNext, keys("ctrl+n"), "", "next statement", 0, screen.L},
+	{screen.InSQL, screen.Enter, keys("enter"), "cell", "look at the whole value", 0, screen.S},
+	{screen.InSQL, screen.SortResult, keys("s"), "sort", "sort the rows by this column", 0, screen.S},
+	{screen.InSQL, screen.Filter, keys("/"), "find", "find a row", 0, screen.S},
+	{screen.InSQL, screen.Copy, keys("y"), "copy", "copy the cell", 0, screen.M},
+
+	{screen.InLabs, screen.Enter, keys("enter"), "open lab", "open the lab and start its queries", 0, screen.S},
+	{screen.InLabs, screen.OpenFolder, keys("o"), "open file", "open a folder or a lab file", 0, screen.S},
+	{screen.InLabs, screen.PlayStep, keys("p"), "steps", "the steps of the opened lab", 0, screen.S},
+	{screen.InLabs, screen.Filter, keys("/"), "find", "find a lab", 0, screen.S},
+	{screen.InLabs, screen.ResetProgress, keys("R"), "reset progress", "forget progress and copy of the lab (asks)", 1, screen.S},
+
+	{screen.InSteps, screen.Enter, keys("enter", "."), "run step", "run this step", 0, screen.S},
+	{screen.InSteps, screen.OpenBatches, keys("b"), "queries", "the queries of the lab", 0, screen.S},
+	{screen.InSteps, screen.Back, keys("esc"), "all labs", "back to the list of labs", 0, screen.S},
+
+	{screen.InEvents, screen.Freeze, keys("f"), "follow", "hold the list, or follow again", 0, screen.S},
+	{screen.InEvents, screen.Filter, keys("/"), "filter", "show only events that match", 0, screen.S},
+	{screen.InEvents, screen.LevelUp, keys("+"), "+ - level", "only more important events", 0, screen.S},
+	{screen.InEvents, screen.LevelDown, keys("-"), "", "less important events too", 0, screen.S},
+	{screen.InEvents, screen.OnlyQuery, keys("o"), "only query", "only events of this query, or of all", 0, screen.S},
+	{screen.InEvents, screen.Enter, keys("enter"), "open", "go to what the event is about", 0, screen.S},
+	{screen.InEvents, screen.OpenCheckpoint, keys("c"), "checkpoint", "the checkpoint of its query", 0, screen.M},
+	{screen.InEvents, screen.Copy, keys("y"), "copy", "copy the event", 0, screen.S},
+
+	{screen.Everywhere, screen.Up, keys("up", "k"), "", "one row up", 0, screen.L},
+	{screen.Everywhere, screen.Down, keys("down", "j"), "", "one row down", 0, screen.L},
+	{screen.Everywhere, screen.Left, keys("left", "h"), "", "to the left", 0, screen.L},
+	{screen.Everywhere, screen.Right, keys("right", "l"), "", "to the right", 0, screen.L},
+	{screen.Everywhere, screen.PageUp, keys("pgup"), "", "one page up", 0, screen.L},
+	{screen.Everywhere, screen.PageDown, keys("pgdown"), "", "one page down", 0, screen.L},
+	{screen.Everywhere, screen.HalfUp, keys("ctrl+u"), "", "half a page up", 0, screen.L},
+	{screen.Everywhere, screen.HalfDown, keys("ctrl+d"), "", "half a page down", 0, screen.L},
+	{screen.Everywhere, screen.First, keys("g", "home"), "", "first", 0, screen.L},
+	{screen.Everywhere, screen.Last, keys("G", "end"), "", "last", 0, screen.L},
+	{screen.Everywhere, screen.NextPane, keys("tab"), "", "next pane", 0, screen.L},
+	{screen.Everywhere, screen.PrevPane, keys("shift+tab"), "", "previous pane", 0, screen.L},
+	{screen.Everywhere, screen.Enter, keys("enter"), "", "open", 0, screen.L},
+	{screen.Everywhere, screen.Look, keys("space"), "", "look at the whole value", 0, screen.L},
+	{screen.Everywhere, screen.PrevBatch, keys("["), "", "previous batch", 0, screen.L},
+	{screen.Everywhere, screen.NextBatch, keys("]"), "", "next batch", 0, screen.L},
+	{screen.Everywhere, screen.Filter, keys("/"), "", "filter or find", 0, screen.L},
+	{screen.Everywhere, screen.FindNext, keys("n"), "", "find the next", 0, screen.L},
+	{screen.Everywhere, screen.FindPrev, keys("N"), "", "find the previous", 0, screen.L},
+	{screen.Everywhere, screen.Copy, keys("y"), "", "copy", 0, screen.L},
+	{screen.Everywhere, screen.Zoom, keys("z"), "", "zoom the pane", 0, screen.L},
+	{screen.Everywhere, screen.Back, keys("esc"), "", "back; never quits", 0, screen.L},
+	{screen.Everywhere, actTab1, keys("1"), "", "Queries", 0, screen.L},
+	{screen.Everywhere, actTab2, keys("2"), "", "Checkpoints", 0, screen.L},
+	{screen.Everywhere, actTab3, keys("3"), "", "SQL", 0, screen.L},
+	{screen.Everywhere, actTab4, keys("4"), "", "Labs", 0, screen.L},
+	{screen.Everywhere, actTab5, keys("5"), "", "Events", 0, screen.L},
+	{screen.Everywhere, actPalette, keys(":", "ctrl+g"), "", "commands", 0, screen.L},
+	{screen.Everywhere, actHelp, keys("?"), "", "help", 0, screen.L},
+	{screen.Everywhere, actMouse, keys("%"), "", "mouse on or off", 0, screen.L},
+	{screen.Everywhere, actRedraw, keys("ctrl+l"), "", "draw everything again", 0, screen.L},
+	{screen.Everywhere, actSuspend, keys("ctrl+z"), "", "suspend; the queries stop with the process", 0, screen.L},
+	{screen.Everywhere, actCancel, keys("ctrl+c"), "", "cancel what runs; else quit", 0, screen.L},
+	{screen.Everywhere, actQuit, keys("q"), "", "back, quit at the root", 0, screen.L},
+	{screen.Everywhere, actUTC, nil, "", "times in UTC or local", 0, screen.L},
+	{screen.Everywhere, actTheme, nil, "", "next colour theme", 0, screen.L},
+}
+
+// lookup finds what a key means in a scope; the scope's own meaning goes before the general one.
+func lookup(scope screen.Scope, key string) *Binding {
+	for _, s := range [...]screen.Scope{scope, screen.Everywhere} {
+		for i := range table {
+			if table[i].Scope != s {
+				continue
+			}
+			for _, k := range table[i].Keys {
+				if k == key {
+					return &table[i]
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// keyNames writes the keys of a binding for people.
+func keyNames(b *Binding) safe.Line {
+	var out safe.Line
+	for i, k := range b.Keys {
+		if i > 0 {
+			out += " "
+		}
+		switch k {
+		case "up":
+			k = "↑"
+		case "down":
+			k = "↓"
+		case "left":
+			k = "←"
+		case "right":
+			k = "→"
+		case "pgdown":
+			k = "pgdn"
+		}
+		out += safe.Text(k, 0)
+	}
+	return out
+}

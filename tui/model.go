@@ -1,0 +1,518 @@
+package tui
+
+import (
+	"context"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"streamlab/errs"
+	"streamlab/internal/safe"
+	"streamlab/internal/safego"
+	"streamlab/tui/canvas"
+	"streamlab/tui/screen"
+	"streamlab/tui/widget"
+)
+
+// The smallest terminal that is drawn on.
+const (
+	minWidth  = 60
+	minHeight = 16
+)
+
+// model is the root: the only Bubble Tea model of the program.
+type model struct {
+	ctx   context.Context
+	opts  Options
+	clock func() time.Time
+	clip  func(string) error
+	sh    *screen.Shared
+
+	tabs [5][]screen.Screen // stacks; the front is the last
+	tab  int
+
+	w, h   int
+	cv     *canvas.Canvas
+	theme  *canvas.Theme
+	frame  string
+	dirty  bool
+	over   []overlay
+	toast  safe.Line
+	toastN int
+
+	jobs   map[jobKey]*job
+	jobN   int
+	ticks  int       // number of the tick that counts; older ones are dropped
+	fast   time.Time // until then look often: a command has just been sent
+	versio int64     // sum of the snapshots' versions at the last look
+	nq     int
+	second int64
+	blur   bool
+	mouse  bool
+	utc    bool
+	ctrlC  time.Time
+	quits  bool
+}
+
+type jobKey struct {
+	on   screen.Screen
+	slot string
+}
+
+type job struct {
+	n      int
+	cancel context.CancelFunc
+	what   safe.Line
+	slow   bool
+}
+
+type (
+	tickMsg  int
+	toastMsg int
+	busyMsg  struct {
+		key jobKey
+		n   int
+	}
+	jobMsg struct {
+		key   jobKey
+		n     int
+		apply func() screen.Effect
+		err   error
+	}
+	doMsg struct {
+		cmd screen.Command
+		err error
+	}
+	closedMsg struct{ err error }
+)
+
+func newModel(ctx context.Context, opts Options) *model {
+	th, _ := canvas.Named(opts.Theme)
+	if th == nil {
+		th = canvas.Terminal()
+	}
+	m := &model{
+		ctx: ctx, opts: opts, clock: opts.clock, theme: th, dirty: true,
+		clip: func(string) error { return nil },
+		sh:   &screen.Shared{Gallery: opts.Gallery, ReadOnly: opts.ReadOnly, Zone: opts.zone},
+		cv:   canvas.New(0, 0), jobs: map[jobKey]*job{},
+	}
+	if m.clock == nil {
+		m.clock = time.Now
+	}
+	m.cv.SetASCII(th.ASCII)
+	m.sh.Now = m.clock()
+	m.utc = opts.UTC
+	if m.utc {
+		m.sh.Zone = time.UTC
+	}
+	m.tabs = [5][]screen.Screen{
+		{screen.NewQueries(m.sh)}, {screen.NewCheckpoints(m.sh)}, {screen.NewSQL(m.sh)},
+		{screen.NewLabs(m.sh)}, {screen.NewEvents(m.sh)},
+	}
+	if opts.Workbench != nil {
+		m.opened(opts.Workbench)
+	} else {
+		m.tab = 3
+	}
+	if opts.Notice != nil {
+		m.push(&card{err: opts.Notice})
+	}
+	return m
+}
+
+func (m *model) front() screen.Screen {
+	s := m.tabs[m.tab]
+	return s[len(s)-1]
+}
+
+// opened makes w the lab that all screens show.
+func (m *model) opened(w screen.Workbench) {
+	m.sh.Bench = w
+	m.sh.Events = screen.EventLog{}
+	m.sh.Queries, m.sh.Lab, m.sh.Focus = nil, screen.LabInfo{}, ""
+	m.tabs[0] = []screen.Screen{screen.NewQueries(m.sh)}
+	m.tabs[1] = []screen.Screen{screen.NewCheckpoints(m.sh)}
+	m.tabs[2] = []screen.Screen{screen.NewSQL(m.sh)}
+	m.tabs[4] = []screen.Screen{screen.NewEvents(m.sh)}
+	m.tabs[3] = m.tabs[3][:1]
+	m.versio, m.nq = -1, -1
+	m.fast = m.clock().Add(3 * time.Second)
+	m.look()
+}
+
+// Init implements tea.Model.
+func (m *model) Init() tea.Cmd {
+	cmds := []tea.Cmd{m.wake(), m.tick()}
+	if m.opts.Open != "" && m.opts.Gallery != nil {
+		labs := m.tabs[3][0]
+		open := m.opts.Open
+		g := m.opts.Gallery
+		cmds = append(cmds, m.apply(labs, screen.Effect{Jobs: []screen.Job{{Slot: "open", What: "opening " + safe.Text(open, 40),
+			Run: func(ctx context.Context) func() screen.Effect {
+				w, err := g.Open(ctx, open)
+				return func() screen.Effect {
+					if err != nil {
+						return screen.Effect{Error: screen.AsError(err)}
+					}
+					return screen.Effect{Open: w, Tab: 1}
+				}
+			}}}}))
+	}
+	return tea.Batch(cmds...)
+}
+
+// Update implements tea.Model.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	err := safego.Call("workbench", func() error {
+		cmd = m.update(msg)
+		return nil
+	})
+	if err != nil {
+		m.over = nil
+		m.push(&card{err: errs.As(err)})
+		m.dirty = true
+	}
+	return m, cmd
+}
+
+func (m *model) update(msg tea.Msg) tea.Cmd {
+	m.sh.Now = m.clock()
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.w, m.h = msg.Width, msg.Height
+		m.sh.Class = screen.ClassOf(m.w, m.h)
+		m.dirty = true
+		return tea.Batch(m.wake(), m.tick())
+	case tea.KeyMsg:
+		return m.keyMsg(msg)
+	case tea.MouseMsg:
+		return m.mouseMsg(msg)
+	case tea.FocusMsg:
+		m.blur = false
+		return m.tick()
+	case tea.BlurMsg:
+		m.blur = true
+	case tea.ResumeMsg:
+		m.dirty = true
+		return tea.Batch(tea.ClearScreen, m.tick())
+	case tickMsg:
+		if int(msg) != m.ticks {
+			return nil
+		}
+		var cmd tea.Cmd
+		if m.look() {
+			m.dirty = true
+			cmd = m.wake()
+		}
+		return tea.Batch(cmd, m.tick())
+	case toastMsg:
+		if int(msg) == m.toastN && m.toast != "" {
+			m.toast, m.dirty = "", true
+		}
+	case busyMsg:
+		if j := m.jobs[msg.key]; j != nil && j.n == msg.n {
+			j.slow, m.dirty = true, true
+		}
+	case jobMsg:
+		j := m.jobs[msg.key]
+		if j == nil || j.n != msg.n {
+			return nil
+		}
+		j.cancel()
+		delete(m.jobs, msg.key)
+		m.dirty = true
+		if msg.err != nil {
+			m.push(&card{err: errs.As(msg.err)})
+			return nil
+		}
+		if msg.apply != nil {
+			return m.apply(msg.key.on, msg.apply())
+		}
+	case doMsg:
+		m.dirty = true
+		m.fast = m.clock().Add(2 * time.Second)
+		m.look()
+		if msg.err != nil {
+			m.push(&card{err: screen.AsError(msg.err)})
+		}
+		return tea.Batch(m.wake(), m.tick())
+	case closedMsg:
+		return tea.Quit
+	}
+	return nil
+}
+
+// look fetches snapshots and events and reports whether what is shown may have changed. It is the only
+// place that reads the workbench outside of commands; everything it calls returns at once.
+func (m *model) look() bool {
+	m.sh.Now = m.clock()
+	sec := m.sh.Now.Unix()
+	moved := sec != m.second && (m.active() || m.sh.Class != screen.S)
+	m.second = sec
+	w := m.sh.Bench
+	if w == nil {
+		return moved
+	}
+	qs := w.Queries()
+	var sum int64
+	for i, q := range qs {
+		sum += q.Version * int64(i+1)
+	}
+	if sum != m.versio || len(qs) != m.nq {
+		m.versio, m.nq = sum, len(qs)
+		moved = true
+		m.sh.Queries = qs
+	}
+	if evs, seen := w.Events(m.sh.Events.Seen); len(evs) > 0 || seen != m.sh.Events.Seen {
+		m.sh.Events.Add(evs, seen)
+		moved = true
+	}
+	lab := w.Lab()
+	if lab.Path != m.sh.Lab.Path || !sameSteps(lab.Steps, m.sh.Lab.Steps) || lab.Name != m.sh.Lab.Name {
+		moved = true
+	}
+	m.sh.Lab = lab
+	return moved
+}
+
+func sameSteps(a, b []screen.Step) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].State != b[i].State || a[i].Found != b[i].Found {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *model) active() bool {
+	for _, q := range m.sh.Queries {
+		if q.State.Active() {
+			return true
+		}
+	}
+	for _, s := range m.sh.Lab.Steps {
+		if s.State == screen.StepRunning {
+			return true
+		}
+	}
+	return false
+}
+
+// tick asks for the next look. Nothing running and no clock shown means no tick at all.
+func (m *model) tick() tea.Cmd {
+	m.ticks++
+	n := tickMsg(m.ticks)
+	var d time.Duration
+	switch {
+	case m.blur && m.active():
+		d = time.Second
+	case m.active() && m.opts.slow != nil && m.opts.slow():
+		d = time.Second
+	case m.active(), m.clock().Before(m.fast):
+		d = 100 * time.Millisecond
+	case m.sh.Bench != nil, m.sh.Class != screen.S:
+		d = time.Second
+	default:
+		return nil
+	}
+	return tea.Tick(d, func(time.Time) tea.Msg { return n })
+}
+
+func (m *model) wake() tea.Cmd {
+	s := m.front()
+	return m.apply(s, s.Wake())
+}
+
+// apply does what a screen asked for.
+func (m *model) apply(on screen.Screen, e screen.Effect) tea.Cmd {
+	var cmds []tea.Cmd
+	if e.Close {
+		m.sh.Bench, m.sh.Queries, m.sh.Lab = nil, nil, screen.LabInfo{}
+	}
+	if e.Open != nil {
+		m.opened(e.Open)
+		cmds = append(cmds, m.tick())
+	}
+	if e.Pop {
+		m.pop()
+		cmds = append(cmds, m.wake())
+	}
+	if e.Tab > 0 {
+		m.setTab(e.Tab - 1)
+		if e.Push != nil {
+			m.cut(1)
+		}
+		if e.Push == nil {
+			cmds = append(cmds, m.wake())
+		}
+	}
+	if e.Push != nil {
+		m.tabs[m.tab] = append(m.tabs[m.tab], e.Push)
+		if len(m.tabs[m.tab]) > 20 {
+			m.cut(1)
+			m.tabs[m.tab] = append(m.tabs[m.tab], e.Push)
+		}
+		cmds = append(cmds, m.wake())
+	}
+	for _, j := range e.Jobs {
+		cmds = append(cmds, m.start(on, j))
+	}
+	if e.Do != nil {
+		cmds = append(cmds, m.do(*e.Do))
+	}
+	if e.Toast != "" {
+		cmds = append(cmds, m.say(e.Toast))
+	}
+	if e.Copy != nil {
+		cmds = append(cmds, m.copy(*e.Copy))
+	}
+	switch {
+	case e.Ask != nil:
+		m.push(&confirm{q: *e.Ask, on: on})
+	case e.Input != nil:
+		m.push(newPrompt(*e.Input, on))
+	case e.View != nil:
+		m.push(newViewer(*e.View))
+	case e.Error != nil:
+		m.push(&card{err: e.Error})
+	}
+	m.dirty = true
+	return tea.Batch(cmds...)
+}
+
+func (m *model) push(o overlay) { m.over, m.dirty = append(m.over, o), true }
+
+// pop leaves the front screen and cancels what it waits for.
+func (m *model) pop() {
+	if n := len(m.tabs[m.tab]); n > 1 {
+		m.cut(n - 1)
+	}
+}
+
+// cut leaves all screens of the tab above n.
+func (m *model) cut(n int) {
+	s := m.tabs[m.tab]
+	for _, gone := range s[n:] {
+		m.cancel(gone)
+	}
+	m.tabs[m.tab] = append([]screen.Screen(nil), s[:n]...)
+}
+
+func (m *model) cancel(on screen.Screen) (any bool) {
+	for k, j := range m.jobs {
+		if k.on == on {
+			j.cancel()
+			delete(m.jobs, k)
+			any = true
+		}
+	}
+	return any
+}
+
+func (m *model) setTab(i int) { m.tab, m.dirty = i, true }
+
+// start runs a job and, if it is not done after 200 ms, says what is waited for.
+func (m *model) start(on screen.Screen, j screen.Job) tea.Cmd {
+	k := jobKey{on, j.Slot}
+	if old := m.jobs[k]; old != nil {
+		old.cancel()
+	}
+	m.jobN++
+	n := m.jobN
+	ctx, cancel := context.WithCancel(m.ctx)
+	m.jobs[k] = &job{n: n, cancel: cancel, what: j.What}
+	run := func() tea.Msg {
+		out := jobMsg{key: k, n: n}
+		out.err = safego.Call(j.Slot, func() error {
+			out.apply = j.Run(ctx)
+			return nil
+		})
+		return out
+	}
+	if j.What == "" {
+		return run
+	}
+	return tea.Batch(run, tea.Tick(200*time.Millisecond, func(time.Time) tea.Msg { return busyMsg{k, n} }))
+}
+
+func (m *model) do(c screen.Command) tea.Cmd {
+	w := m.sh.Bench
+	if w == nil {
+		return m.say("no lab is open: 4 opens one")
+	}
+	if m.sh.ReadOnly && (c.Verb == screen.Fork || c.Verb == screen.Rewind || c.Verb == screen.StartFresh) {
+		return m.say("read-only: stored data is not changed")
+	}
+	m.fast = m.clock().Add(2 * time.Second)
+	ctx := m.ctx
+	return tea.Batch(m.tick(), func() tea.Msg {
+		out := doMsg{cmd: c}
+		if err := safego.Call(string(c.Verb), func() error { return w.Do(ctx, c) }); err != nil {
+			out.err = err
+		}
+		return out
+	})
+}
+
+func (m *model) say(t safe.Line) tea.Cmd {
+	m.toast, m.dirty = t, true
+	m.toastN++
+	n := toastMsg(m.toastN)
+	return tea.Tick(4*time.Second, func(time.Time) tea.Msg { return n })
+}
+
+func (m *model) copy(c screen.Clip) tea.Cmd {
+	if err := m.clip(c.Text); err != nil {
+		return m.say("not copied: " + safe.Text(err.Error(), 100))
+	}
+	return m.say("copied " + c.What + " (" + widget.Bytes(int64(len(c.Text))) + ") to the terminal's clipboard")
+}
+
+// quit asks if queries run; otherwise it closes the lab and ends.
+func (m *model) quit() tea.Cmd {
+	run := 0
+	for _, q := range m.sh.Queries {
+		if q.State.Active() {
+			run++
+		}
+	}
+	if run == 0 {
+		return m.closeAndQuit()
+	}
+	words := widget.Linef("%d queries run.", run)
+	if run == 1 {
+		words = "1 query runs."
+	}
+	m.push(&confirm{q: screen.Question{
+		Title: "Quit streamlab?",
+		Lines: []safe.Line{words, "They stop after their batches; the next start goes on after those."},
+		Verb:  "stop and quit",
+	}, yes: m.closeAndQuit})
+	return nil
+}
+
+// closeAndQuit stops the queries after their batches and ends; K in its overlay does not wait.
+func (m *model) closeAndQuit() tea.Cmd {
+	if m.quits {
+		return nil
+	}
+	w := m.sh.Bench
+	if w == nil {
+		return tea.Quit
+	}
+	m.quits = true
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(m.ctx), 60*time.Second)
+	m.over = nil
+	m.push(&leaving{stop: cancel})
+	return func() tea.Msg {
+		defer cancel()
+		var out closedMsg
+		out.err = safego.Call("close", func() error { return w.Close(ctx) })
+		return out
+	}
+}

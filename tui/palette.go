@@ -1,0 +1,342 @@
+package tui
+
+import (
+	"strconv"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"streamlab/internal/safe"
+	"streamlab/tui/canvas"
+	"streamlab/tui/screen"
+	"streamlab/tui/widget"
+)
+
+// palette lists every action with its key; typing filters. What cannot apply here is listed with the
+// reason instead of being hidden.
+type palette struct {
+	ed   widget.Editor
+	list widget.List
+	all  []item
+}
+
+type item struct {
+	b    *Binding
+	text safe.Line
+	why  safe.Line // it cannot apply now
+	run  func(m *model) tea.Cmd
+}
+
+func newPalette(m *model) *palette {
+	p := &palette{}
+	p.ed.Single = true
+	s := m.front()
+	seen := map[screen.Action]bool{}
+	add := func(scope screen.Scope, here bool) {
+		for i := range table {
+			b := &table[i]
+			if b.Scope != scope || seen[b.Action] {
+				continue
+			}
+			seen[b.Action] = true
+			it := item{b: b, text: b.Long}
+			if here {
+				it.why = s.Disabled(b.Action)
+			} else {
+				it.why = "in " + safe.Line(b.Scope)
+			}
+			p.all = append(p.all, it)
+		}
+	}
+	add(s.Scope(), true)
+	for _, q := range m.sh.Queries {
+		name := q.Name
+		p.all = append(p.all, item{text: "go " + safe.Text(name, 60), run: func(m *model) tea.Cmd { return m.goTo(name, -1) }})
+	}
+	add(screen.Everywhere, true)
+	for _, sc := range []screen.Scope{screen.InQueries, screen.InBatches, screen.InBatch, screen.InCheckpoint,
+		screen.InSQL, screen.InLabs, screen.InEvents} {
+		add(sc, sc == s.Scope())
+	}
+	return p
+}
+
+// goTo shows a query, at one of its batches if batch is not -1.
+func (m *model) goTo(query string, batch int64) tea.Cmd {
+	if m.sh.Query(query) == nil {
+		return m.say("no query is called " + safe.Text(query, 60))
+	}
+	if batch >= 0 {
+		return m.apply(m.front(), screen.Effect{Tab: 1, Push: screen.NewBatch(m.sh, query, batch)})
+	}
+	return m.apply(m.front(), screen.Effect{Tab: 1, Push: screen.NewBatches(m.sh, query)})
+}
+
+func (p *palette) typing() bool { return true }
+
+func (p *palette) shown() []item {
+	t := strings.ToLower(strings.TrimSpace(p.ed.Text()))
+	if t == "" {
+		return p.all
+	}
+	var exact, loose []item
+	for _, it := range p.all {
+		s := strings.ToLower(string(it.text))
+		if it.b != nil {
+			s += " " + string(it.b.Action)
+		}
+		switch {
+		case strings.Contains(s, t):
+			exact = append(exact, it)
+		case subsequence(t, s):
+			loose = append(loose, it)
+		}
+	}
+	return append(exact, loose...)
+}
+
+// subsequence reports whether the letters of t stand in s in this order.
+func subsequence(t, s string) bool {
+	i := 0
+	for j := 0; i < len(t) && j < len(s); j++ {
+		if t[i] == ' ' {
+			i++
+			j--
+			continue
+		}
+		if t[i] == s[j] {
+			i++
+		}
+	}
+	return i == len(t)
+}
+
+func (p *palette) draw(v canvas.View, _ *model) {
+	items := p.shown()
+	h := 17
+	if v.H >= 36 {
+		h = 22
+	}
+	b := box(v, min(74, v.W-6), h, "Commands", "", "enter run   esc close")
+	b.Put(0, 0, ":", canvas.Accent|canvas.Bold)
+	p.ed.Draw(b.Sub(2, 0, b.W-14, 1), true, false, nil)
+	b.Right(b.W, 0, 12, widget.Linef("%d of %d", len(items), len(p.all)), canvas.Muted)
+	body := b.Sub(0, 2, b.W, b.H-2)
+	from, to := p.list.Window(len(items), body.H)
+	for i := from; i < to; i++ {
+		it := items[i]
+		y := i - from
+		st := canvas.Text
+		if it.why != "" {
+			st = canvas.Muted
+		}
+		if i == p.list.Cursor {
+			body.Put(0, y, "▸", canvas.Accent|canvas.Bold)
+		}
+		kx := body.W - 30
+		body.Fit(2, y, kx-3, it.text, st)
+		if it.b != nil {
+			body.Fit(kx, y, 9, keyNames(it.b), canvas.Key)
+		}
+		body.Right(body.W, y, 20, it.why, canvas.Muted)
+	}
+	if len(items) == 0 {
+		body.Put(2, 0, "no command has these letters", canvas.Muted)
+	}
+}
+
+func (p *palette) key(m *model, k widget.Key) tea.Cmd {
+	n := len(p.shown())
+	switch k.Name {
+	case "esc", "ctrl+g":
+		m.close()
+	case "up":
+		p.list.Move(-1, n)
+	case "down":
+		p.list.Move(1, n)
+	case "pgup":
+		p.list.Move(-p.list.Page(), n)
+	case "pgdown":
+		p.list.Move(p.list.Page(), n)
+	case "enter":
+		m.close()
+		if cmd, ok := m.command(p.ed.Text()); ok {
+			return cmd
+		}
+		items := p.shown()
+		if len(items) == 0 {
+			return nil
+		}
+		p.list.To(p.list.Cursor, len(items))
+		it := items[p.list.Cursor]
+		switch {
+		case it.why != "":
+			return m.say(it.text + ": " + it.why)
+		case it.run != nil:
+			return it.run(m)
+		}
+		return m.act(it.b)
+	default:
+		if p.ed.Handle(k) {
+			p.list.To(0, n)
+		}
+	}
+	return nil
+}
+
+// command runs what was typed with arguments: "go NAME", "go NAME batch N", "sql SELECT …".
+func (m *model) command(text string) (tea.Cmd, bool) {
+	text = strings.TrimSpace(text)
+	word, rest, _ := strings.Cut(text, " ")
+	rest = strings.TrimSpace(rest)
+	switch {
+	case word == "go" && rest != "":
+		f := strings.Fields(rest)
+		if m.sh.Query(f[0]) == nil {
+			return nil, false
+		}
+		batch := int64(-1)
+		if len(f) == 3 && f[1] == "batch" {
+			if n, err := strconv.ParseInt(f[2], 10, 64); err == nil {
+				batch = n
+			}
+		}
+		return m.goTo(f[0], batch), true
+	case word == "sql" && rest != "":
+		s, ok := m.tabs[2][0].(*screen.SQL)
+		if !ok {
+			return nil, false
+		}
+		m.setTab(2)
+		return m.apply(s, s.RunText(rest)), true
+	}
+	return nil, false
+}
+
+// help lists the keys of the front screen, then those that hold everywhere.
+type help struct {
+	ed   widget.Editor
+	list widget.List
+	all  []item
+	here int // entries of all that belong to the screen
+}
+
+func newHelp(m *model) *help {
+	h := &help{}
+	h.ed.Single = true
+	s := m.front()
+	seen := map[string]bool{}
+	for _, sc := range []screen.Scope{s.Scope(), screen.Everywhere} {
+		for i := range table {
+			b := &table[i]
+			if b.Scope != sc || len(b.Keys) == 0 || seen[b.Keys[0]] {
+				continue
+			}
+			seen[b.Keys[0]] = true
+			h.all = append(h.all, item{b: b, text: b.Long, why: s.Disabled(b.Action)})
+			if sc != screen.Everywhere {
+				h.here++
+			}
+		}
+	}
+	return h
+}
+
+func (h *help) typing() bool { return true }
+
+func (h *help) shown() []item {
+	t := strings.ToLower(strings.TrimSpace(h.ed.Text()))
+	if t == "" {
+		return h.all
+	}
+	var out []item
+	for _, it := range h.all {
+		if strings.Contains(strings.ToLower(string(it.text)+" "+string(keyNames(it.b))), t) {
+			out = append(out, it)
+		}
+	}
+	return out
+}
+
+func (h *help) draw(v canvas.View, m *model) {
+	items := h.shown()
+	rows := (len(items) + 3) / 2
+	b := box(v, min(v.W-2, 96), min(v.H-3, max(8, rows+4)), "Keys on this screen · type to filter",
+		safe.Line(m.front().Scope()), "↑↓ ←→ move   enter do it   esc close")
+	body := b
+	if h.ed.Text() != "" {
+		b.Put(0, 0, "/", canvas.Accent|canvas.Bold)
+		h.ed.Draw(b.Sub(2, 0, b.W-2, 1), true, false, nil)
+		body = b.Sub(0, 1, b.W, b.H-1)
+	}
+	// Two columns, filled one after the other; what does not fit scrolls with the cursor.
+	height := body.H
+	h.list.To(h.list.Cursor, len(items))
+	type line struct {
+		head safe.Line
+		item int
+	}
+	var lines []line
+	for i := range items {
+		if h.ed.Text() == "" && i == 0 && h.here > 0 {
+			lines = append(lines, line{"HERE", -1})
+		}
+		if h.ed.Text() == "" && i == h.here {
+			lines = append(lines, line{"EVERYWHERE", -1})
+		}
+		lines = append(lines, line{"", i})
+	}
+	top := 0
+	for k, l := range lines {
+		if l.item == h.list.Cursor && k >= 2*height {
+			top = (k/height - 1) * height
+		}
+	}
+	colW := body.W / 2
+	for k := top; k < len(lines) && k-top < 2*height; k++ {
+		x, y := (k-top)/height*colW, (k-top)%height
+		l := lines[k]
+		if l.item < 0 {
+			body.Put(x, y, l.head, canvas.Title|canvas.Bold)
+			continue
+		}
+		it := items[l.item]
+		if l.item == h.list.Cursor {
+			body.Put(x, y, "▸", canvas.Accent|canvas.Bold)
+		}
+		body.Fit(x+2, y, 12, keyNames(it.b), canvas.Key)
+		st := canvas.Text
+		if it.why != "" {
+			st = canvas.Muted
+		}
+		body.Fit(x+14, y, colW-15, it.text, st)
+	}
+}
+
+func (h *help) key(m *model, k widget.Key) tea.Cmd {
+	n := len(h.shown())
+	switch k.Name {
+	case "esc":
+		m.close()
+	case "up":
+		h.list.Move(-1, n)
+	case "down":
+		h.list.Move(1, n)
+	case "left", "pgup":
+		h.list.Move(-10, n)
+	case "right", "pgdown":
+		h.list.Move(10, n)
+	case "enter":
+		items := h.shown()
+		m.close()
+		if len(items) > 0 {
+			h.list.To(h.list.Cursor, len(items))
+			return m.act(items[h.list.Cursor].b)
+		}
+	default:
+		if h.ed.Handle(k) {
+			h.list.To(0, n)
+		}
+	}
+	return nil
+}

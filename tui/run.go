@@ -1,0 +1,72 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"streamlab/errs"
+	"streamlab/tui/screen"
+	"streamlab/tui/term"
+)
+
+// Options are what Run needs.
+type Options struct {
+	// Gallery lists the labs of tab 4; nil shows none.
+	Gallery screen.Gallery
+	// Workbench is the lab that is open at the start; nil starts at the gallery. Run closes it.
+	Workbench screen.Workbench
+	// Open is the path of a lab the gallery opens after the first frame; empty opens none.
+	Open string
+	// Notice is shown as a card at the start: what a crash left, a lab file with mistakes. May be nil.
+	Notice *errs.Error
+
+	Theme    string // as canvas.Named; "" or "auto" chooses by NO_COLOR and the locale
+	ReadOnly bool   // nothing stored is changed
+	UTC      bool   // times in UTC
+	Version  string
+
+	In  io.Reader // nil: standard input
+	Out io.Writer // nil: standard output
+
+	clock func() time.Time // tests
+	zone  *time.Location   // nil: local
+	slow  func() bool
+}
+
+// Run shows the workbench until the user quits. It owns the terminal meanwhile: nothing else may write
+// to it. The lab that is open at the end has been closed when Run returns.
+func Run(opts Options) error { return RunContext(context.Background(), opts) }
+
+// RunContext is Run that also ends when ctx does: queries then stop after their batches.
+func RunContext(ctx context.Context, opts Options) error {
+	if opts.In == nil {
+		opts.In = os.Stdin
+	}
+	if opts.Out == nil {
+		opts.Out = os.Stdout
+	}
+	opts.Theme = term.ThemeFor(opts.Theme, os.Getenv)
+	out := term.NewOutput(opts.Out)
+	opts.slow = out.Slow
+	m := newModel(ctx, opts)
+	m.clip = out.Copy
+	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(opts.In), tea.WithOutput(out),
+		tea.WithAltScreen(), tea.WithReportFocus(), tea.WithFPS(120))
+	_, err := p.Run()
+	if w := m.sh.Bench; w != nil && !m.quits {
+		c, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if cerr := w.Close(c); err == nil {
+			err = cerr
+		}
+	}
+	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
