@@ -143,6 +143,9 @@ func (e *encoder) encode(vs []*columnar.Vec, sel columnar.Sel) {
 	clear(e.words)
 	e.hash = grow(e.hash[:0], n)
 	e.anyLong = false
+	if n == 0 {
+		return
+	}
 	idx := sel.Idx
 	if sel.All {
 		for len(e.idx) < n {

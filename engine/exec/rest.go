@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"streamlab/sql/expr"
 	"streamlab/sql/plan"
 )
 
@@ -33,7 +32,3 @@ func (b *builder) session(x *plan.Aggregate, child operator, number int) (operat
 }
 
 func (b *builder) window(x *plan.Window) (operator, error) { return nil, refuse("window functions") }
-
-func newGenerate(child operator, x *plan.Generate, c expr.Conf) (operator, error) {
-	return nil, refuse("generator " + x.Kind)
-}
