@@ -1,0 +1,196 @@
+package tui
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"streamlab/internal/safe"
+	"streamlab/tui/screen"
+	"streamlab/tui/screen/screentest"
+)
+
+var update = flag.Bool("update", false, "write the golden frames")
+
+// driver plays Bubble Tea: it runs commands at once, except timers.
+type driver struct {
+	t *testing.T
+	m *model
+}
+
+func newDriver(t *testing.T, w, h int, bench screen.Workbench) *driver {
+	m := newModel(context.Background(), Options{Gallery: screentest.Gallery{}, Workbench: bench,
+		clock: func() time.Time { return screentest.Now }, zone: time.UTC})
+	d := &driver{t, m}
+	d.run(m.Init())
+	d.send(tea.WindowSizeMsg{Width: w, Height: h})
+	return d
+}
+
+func (d *driver) send(msg tea.Msg) {
+	_, cmd := d.m.Update(msg)
+	d.run(cmd)
+	_ = d.m.View()
+}
+
+// run does a command and what comes of it. Timers are recognised by taking their time and left out.
+func (d *driver) run(cmd tea.Cmd) {
+	if cmd == nil {
+		return
+	}
+	got := make(chan tea.Msg, 1)
+	go func() { got <- cmd() }()
+	select {
+	case msg := <-got:
+		switch msg := msg.(type) {
+		case nil, tea.QuitMsg:
+		case tea.BatchMsg:
+			for _, c := range msg {
+				d.run(c)
+			}
+		default:
+			d.send(msg)
+		}
+	case <-time.After(20 * time.Millisecond):
+	}
+}
+
+// keys types names separated by blanks: "b enter ] down".
+func (d *driver) keys(names string) *driver {
+	for _, n := range strings.Fields(names) {
+		d.send(keyMsgOf(n))
+	}
+	return d
+}
+
+// text types text rune by rune.
+func (d *driver) text(s string) *driver {
+	for _, r := range s {
+		d.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}})
+	}
+	return d
+}
+
+var named = map[string]tea.KeyType{"enter": tea.KeyEnter, "esc": tea.KeyEsc, "up": tea.KeyUp, "down": tea.KeyDown,
+	"left": tea.KeyLeft, "right": tea.KeyRight, "tab": tea.KeyTab, "shift+tab": tea.KeyShiftTab,
+	"pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd, "backspace": tea.KeyBackspace,
+	"delete": tea.KeyDelete, "space": tea.KeySpace, "ctrl+r": tea.KeyCtrlR, "ctrl+j": tea.KeyCtrlJ, "ctrl+t": tea.KeyCtrlT,
+	"ctrl+p": tea.KeyCtrlP, "ctrl+n": tea.KeyCtrlN, "ctrl+g": tea.KeyCtrlG, "ctrl+u": tea.KeyCtrlU, "ctrl+d": tea.KeyCtrlD,
+	"ctrl+w": tea.KeyCtrlW, "ctrl+k": tea.KeyCtrlK, "ctrl+l": tea.KeyCtrlL, "ctrl+c": tea.KeyCtrlC}
+
+func keyMsgOf(n string) tea.KeyMsg {
+	if t, ok := named[n]; ok {
+		m := tea.KeyMsg{Type: t}
+		if t == tea.KeySpace {
+			m.Runes = []rune{' '}
+		}
+		return m
+	}
+	return tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(n)}
+}
+
+func (d *driver) frame() string { _ = d.m.View(); return d.m.cv.Text() }
+
+// frames are the screens that are kept as pictures: which keys lead there.
+var frames = []struct {
+	name string
+	lab  bool
+	play func(d *driver)
+}{
+	{"welcome", false, func(d *driver) { d.keys("down down") }},
+	{"queries", true, func(d *driver) {}},
+	{"failed", true, func(d *driver) { d.keys("G") }},
+	{"batches", true, func(d *driver) { d.keys("b down") }},
+	{"batch", true, func(d *driver) { d.keys("b enter down") }},
+	{"console", true, func(d *driver) { d.keys("G o") }},
+	{"plan", true, func(d *driver) { d.keys("p") }},
+	{"checkpoints", true, func(d *driver) { d.keys("2") }},
+	{"checkpoint", true, func(d *driver) { d.keys("c") }},
+	{"sql", true, func(d *driver) {
+		d.keys("3").text("SELECT page, sum(count) AS n\nFROM top_pages;").keys("enter esc")
+	}},
+	{"labs", true, func(d *driver) { d.keys("4 down down") }},
+	{"steps", false, func(d *driver) { d.keys("down down enter enter") }},
+	{"events", true, func(d *driver) { d.keys("5 down down down down") }},
+	{"help", true, func(d *driver) { d.keys("?") }},
+	{"palette", true, func(d *driver) { d.keys(":").text("st") }},
+	{"stop-now", true, func(d *driver) { d.keys("K") }},
+	{"error", true, func(d *driver) { d.keys("G enter") }},
+	{"quit", true, func(d *driver) { d.keys("q") }},
+	{"rewind", true, func(d *driver) { d.keys("2 down down down enter [ [ R").text("top") }},
+}
+
+var sizes = [][2]int{{80, 24}, {120, 36}, {200, 50}, {60, 16}}
+
+func TestFrames(t *testing.T) {
+	for _, f := range frames {
+		for _, s := range sizes {
+			name := fmt.Sprintf("%s-%dx%d", f.name, s[0], s[1])
+			t.Run(name, func(t *testing.T) {
+				var bench screen.Workbench
+				if f.lab {
+					bench = screentest.New()
+				}
+				d := newDriver(t, s[0], s[1], bench)
+				f.play(d)
+				compare(t, name, d.frame())
+				checkWidth(t, d.frame(), s[0], s[1])
+			})
+		}
+	}
+	t.Run("small", func(t *testing.T) {
+		d := newDriver(t, 59, 15, screentest.New())
+		compare(t, "small-59x15", d.frame())
+	})
+}
+
+func checkWidth(t *testing.T, frame string, w, h int) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(frame, "\n"), "\n")
+	if len(lines) != h {
+		t.Errorf("%d lines, want %d", len(lines), h)
+	}
+	for i, l := range lines {
+		if n := safe.Width(safe.Line(l)); n > w {
+			t.Errorf("line %d is %d wide, want at most %d", i, n, w)
+		}
+	}
+}
+
+func compare(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "frames", name+".txt")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) == got {
+		return
+	}
+	w, g := strings.Split(string(want), "\n"), strings.Split(got, "\n")
+	for i := range max(len(w), len(g)) {
+		var a, b string
+		if i < len(w) {
+			a = w[i]
+		}
+		if i < len(g) {
+			b = g[i]
+		}
+		if a != b {
+			t.Errorf("line %d\n want %q\n  got %q", i+1, a, b)
+		}
+	}
+}
