@@ -134,14 +134,10 @@ func quoteName(name string) string {
 	return strings.Join(parts, ".")
 }
 
-func emptyStatement(text string) error {
-	return errs.New("PARSE_EMPTY_STATEMENT")
-}
-
-func (s *Session) run(ctx context.Context, st sql.Statement, text string) (*DataFrame, error) {
+func (s *Session) run(ctx context.Context, st sql.Statement) (*DataFrame, error) {
 	n, err := plan.Analyze(st, s.catalog, planConf(s.conf))
 	if err != nil {
 		return nil, err
 	}
-	return s.command(ctx, n, text)
+	return s.command(ctx, n)
 }

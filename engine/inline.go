@@ -7,63 +7,96 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"streamlab/columnar"
-	"streamlab/engine/exec"
 	"streamlab/errs"
 	"streamlab/sources/memory"
 	"streamlab/sql/catalog"
+	"streamlab/sql/expr"
 	"streamlab/sql/types"
 )
 
 // InlineTable makes a table of rows that stand in a lab file or test: a row is a list of nil, texts, numbers,
-// booleans, lists and maps, read by the schema as the JSON source reads them.
+// booleans, lists and maps, one a column of the DDL; texts are cast as SQL casts them.
 func (s *Session) InlineTable(ddl string, rows [][]any) (catalog.Table, error) {
 	schema, err := types.ParseDDL(ddl)
 	if err != nil {
 		return nil, err
 	}
-	rb, err := s.inlineRows(schema, rows)
+	rb, err := s.InlineRows(schema, rows)
 	if err != nil {
 		return nil, err
 	}
 	return &catalog.Memory{S: schema, List: columnar.Batches{Name: "rows", List: []arrow.RecordBatch{rb}}}, nil
 }
 
-// Feed adds one micro-batch of rows to a memory source of the catalog.
+// Feed adds one micro-batch of rows to a memory source of the catalog. Errors: NOT_A_MEMORY_SOURCE.
 func (s *Session) Feed(source string, rows [][]any) error {
 	r, ok := s.catalog.Lookup(source)
 	if !ok || r.Stream == nil || r.Stream.Format != "memory" {
 		return errs.New("NOT_A_MEMORY_SOURCE", "name", source)
 	}
-	rb, err := s.inlineRows(r.Stream.Schema(), rows)
+	rb, err := s.InlineRows(r.Stream.Schema(), rows)
 	if err != nil {
 		return err
 	}
 	return memory.Add(r.Stream.Open.(*opening).def, rb)
 }
 
-// inlineRows reads rows by casting a text per cell, or JSON for nested cells.
-func (s *Session) inlineRows(schema types.Schema, rows [][]any) (arrow.RecordBatch, error) {
-	cells := make([][]any, len(rows))
+// InlineRows reads rows under a schema: each cell as text through a cast, lists and maps as JSON. Errors:
+// INLINE_ROW_WIDTH, those of casts.
+func (s *Session) InlineRows(schema types.Schema, rows [][]any) (arrow.RecordBatch, error) {
+	text := make(types.Schema, len(schema))
+	in := make([]columnar.Vec, len(schema))
+	for j, f := range schema {
+		text[j] = types.Field{Name: f.Name, Type: types.Of(types.String), Nullable: true}
+		v := columnar.NewVec(text[j].Type, len(rows))
+		v.MakeValid(len(rows))
+		in[j] = *v
+	}
 	for i, row := range rows {
 		if len(row) != len(schema) {
 			return nil, errs.New("INLINE_ROW_WIDTH", "row", i+1, "have", len(row), "want", len(schema))
 		}
-		cells[i] = make([]any, len(row))
 		for j, c := range row {
-			switch v := c.(type) {
+			v := &in[j]
+			switch x := c.(type) {
 			case nil:
+				columnar.ClearBit(v.Valid, i)
 			case string:
-				cells[i][j] = v
+				v.Data = append(v.Data, x...)
 			case []any, map[string]any:
-				raw, err := json.Marshal(v)
+				raw, err := json.Marshal(x)
 				if err != nil {
 					return nil, err
 				}
-				cells[i][j] = string(raw)
+				v.Data = append(v.Data, raw...)
 			default:
-				cells[i][j] = fmt.Sprint(v)
+				v.Data = fmt.Append(v.Data, x)
 			}
+			v.Off[i+1] = int32(len(v.Data))
 		}
 	}
-	return exec.TextRows(schema, cells, exprConf(s.conf))
+	conf := exprConf(s.conf)
+	es := make([]expr.Expr, len(schema))
+	for j, f := range schema {
+		col := &expr.Column{Index: j, Field: text[j]}
+		var err error
+		if f.Type.IsAtomic() {
+			es[j], err = expr.NewCast(col, f.Type, expr.Explicit, conf)
+		} else {
+			es[j], err = expr.Build("from_json", []expr.Expr{col, expr.StringLit(f.Type.SQL())}, conf)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	prog, err := expr.Compile(es, text, conf)
+	if err != nil {
+		return nil, err
+	}
+	sel := columnar.AllRows(len(rows))
+	out, err := prog.Eval(in, sel)
+	if err != nil {
+		return nil, err
+	}
+	return columnar.RecordOf(schema, out, sel), nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"streamlab/engine/exec"
+	"streamlab/errs"
 	"streamlab/sql"
 	"streamlab/sql/catalog"
 	"streamlab/sql/expr"
@@ -164,12 +165,12 @@ func (s *Session) SQL(ctx context.Context, text string) (*DataFrame, error) {
 	}
 	var df *DataFrame
 	for _, st := range stmts {
-		if df, err = s.run(ctx, st, text); err != nil {
+		if df, err = s.run(ctx, st); err != nil {
 			return nil, err
 		}
 	}
 	if df == nil {
-		return nil, emptyStatement(text)
+		return nil, errs.New("PARSE_EMPTY_STATEMENT")
 	}
 	return df, nil
 }

@@ -1,0 +1,127 @@
+package conformance
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	dirFlag  = flag.String("dir", "", "play this folder of scenarios instead of the recorded ones (absolute)")
+	exprFlag = flag.String("expressions", "", "play this folder of expressions instead of the recorded ones (absolute)")
+)
+
+// areas are those that the program claims; other areas wait for their sources and sinks.
+var areas = []string{"aggregation", "chains", "dedup", "eventtime", "flights", "join-static", "modes", "refused", "restart",
+	"session", "set", "stateless", "triggers", "windows", "limit", "join"}
+
+func TestScenarios(t *testing.T) {
+	if *exprFlag != "" {
+		t.Skip("only expressions are asked for")
+	}
+	root, err := filepath.Abs("scenarios")
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := *dirFlag != ""
+	list := areas
+	if foreign {
+		root = *dirFlag
+		list = nil
+		entries, err := os.ReadDir(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.IsDir() {
+				list = append(list, e.Name())
+			}
+		}
+	}
+	data := os.Getenv("ORACLE_DATA")
+	if data == "" {
+		if data, err = filepath.Abs("../labs/data"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listed := exceptions(t)
+	passed, failed := 0, 0
+	for _, area := range list {
+		files, err := filepath.Glob(filepath.Join(root, area, "*.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sort.Strings(files)
+		for _, f := range files {
+			name := area + "/" + strings.TrimSuffix(filepath.Base(f), ".yaml")
+			t.Run(name, func(t *testing.T) {
+				diff := playFile(t, f, data)
+				if diff == "" {
+					passed++
+				} else {
+					failed++
+				}
+				switch {
+				case foreign:
+					if diff != "" {
+						t.Error(diff)
+					}
+				case diff != "" && listed[name] == "":
+					t.Error(diff)
+				case diff == "" && listed[name] != "":
+					t.Errorf("passes, but exceptions.txt lists it: %s", listed[name])
+				case diff != "":
+					t.Logf("known (%s): %s", listed[name], diff)
+				}
+			})
+		}
+	}
+	fmt.Printf("%d passed, %d failed\n", passed, failed)
+}
+
+func playFile(t *testing.T, file, data string) (diff string) {
+	scenario, golden, err := readScenario(file)
+	if err != nil {
+		return "read: " + err.Error()
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			diff = fmt.Sprintf("panic: %v", r)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	p := &player{name: strings.TrimSuffix(filepath.Base(file), ".yaml"), scenario: scenario, work: t.TempDir(), data: data,
+		home: filepath.Dir(file)}
+	diff, err = p.play(ctx, golden)
+	if err != nil {
+		return err.Error()
+	}
+	return diff
+}
+
+// exceptions reads "area/name: reason" lines.
+func exceptions(t *testing.T) map[string]string {
+	raw, err := os.ReadFile("exceptions.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := map[string]string{}
+	for _, line := range strings.Split(string(raw), "\n") {
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, reason, ok := strings.Cut(line, ": ")
+		if !ok {
+			t.Fatalf("exceptions.txt: %q has no reason", line)
+		}
+		m[name] = reason
+	}
+	return m
+}
