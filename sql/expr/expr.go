@@ -18,6 +18,8 @@ type Conf struct {
 	ANSI bool           // spark.sql.ansi.enabled
 	// TimeType is spark.sql.timeType.enabled: casts to TIME and functions of TIME are allowed.
 	TimeType bool
+	// CutDecimals is spark.sql.decimalOperations.allowPrecisionLoss=false: result scales are cut at 38 digits.
+	CutDecimals bool
 }
 
 // An Expr is a typed expression. It is immutable and may be shared.

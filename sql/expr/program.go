@@ -308,6 +308,9 @@ func runKernel(p *Program, e *Scalar, dst *columnar.Vec, argv []*columnar.Vec, n
 		n = 1
 		sel = columnar.Sel{N: min(sel.N, 1), All: true}
 	}
+	if e.Alias {
+		*dst = columnar.Vec{} // its buffers belong to an argument
+	}
 	dst.Reset(e.Out, n)
 	if isConst && sel.N == 0 { // never reached: any value will do
 		dst.Const = true
@@ -333,7 +336,9 @@ func runKernel(p *Program, e *Scalar, dst *columnar.Vec, argv []*columnar.Vec, n
 		}
 	}
 	dst.Const = isConst
-	closeGaps(dst)
+	if !e.Alias {
+		closeGaps(dst)
+	}
 	return nil
 }
 

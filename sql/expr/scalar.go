@@ -40,8 +40,9 @@ type Scalar struct {
 	Nondeterministic bool
 	// PerBatch functions are constants of the micro-batch (current_timestamp): not folded, but one value.
 	PerBatch bool
-	// ImplicitOf is the function's name for rewriting; empty mostly.
-	Pos errs.Pos // where the user wrote it; zero if unknown
+	// Alias kernels make dst show (parts of) an argument instead of filling it.
+	Alias bool
+	Pos   errs.Pos // where the user wrote it; zero if unknown
 }
 
 // NewScalar makes a call that a kernel computes. Nulls are the kernel's business; see Strict.
