@@ -512,7 +512,7 @@ func (p *parser) word() Expr {
 			if p.kw("IN") {
 				y := p.value(0)
 				p.needSym(")")
-				return &FuncCall{Span: p.from(start), Name: []string{"position"}, Args: []Expr{x, y}}
+				return &FuncCall{Span: p.from(start), Name: []string{"locate"}, Args: []Expr{x, y}}
 			}
 			p.i = at
 		}
@@ -612,7 +612,7 @@ func (p *parser) trim() Expr {
 	start := p.next().Start
 	p.next()
 	side := p.anyKw("BOTH", "LEADING", "TRAILING")
-	name := map[string]string{"": "trim", "BOTH": "btrim", "LEADING": "ltrim", "TRAILING": "rtrim"}[side]
+	name := map[string]string{"": "trim", "BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}[side]
 	var chars Expr
 	if !p.isKw("FROM") {
 		chars = p.expr()
@@ -624,11 +624,8 @@ func (p *parser) trim() Expr {
 	x := p.expr()
 	p.needSym(")")
 	f := &FuncCall{Span: p.from(start), Name: []string{name}, Args: []Expr{x}}
-	if chars != nil { // TRIM(c FROM s) means BOTH
-		f.Args = append(f.Args, chars)
-		if name == "trim" {
-			f.Name[0] = "btrim"
-		}
+	if chars != nil { // as the function trim(chars, s) means it
+		f.Args = []Expr{chars, x}
 	}
 	return f
 }

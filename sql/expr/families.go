@@ -3,5 +3,7 @@ package expr
 // functionFamilies lists the families of functions that live in files of their own. A family is a function
 // so that its builders may look up other functions without an initialisation cycle.
 func functionFamilies() [][]Function {
-	return [][]Function{}
+	return [][]Function{
+		stringFunctions(), encodeFunctions(), urlFunctions(), regexFunctions(),
+	}
 }

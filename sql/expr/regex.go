@@ -510,7 +510,7 @@ func (rp *replacement) parse(p *pattern, text string) bool {
 			rp.parts = append(rp.parts, replacementPart{g, ""})
 			i += w
 		default:
-			lit += string(c)
+			lit += text[i : i+1]
 		}
 	}
 	flush()
