@@ -27,8 +27,4 @@ func (b *builder) join(x *plan.Join) (operator, error) {
 
 func (b *builder) streamJoin(x *plan.Join) (operator, error) { return nil, refuse("joins of streams") }
 
-func (b *builder) session(x *plan.Aggregate, child operator, number int) (operator, error) {
-	return nil, refuse("session windows")
-}
-
 func (b *builder) window(x *plan.Window) (operator, error) { return nil, refuse("window functions") }

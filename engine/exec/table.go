@@ -325,3 +325,12 @@ func (t *table) pack(refs []int) *table {
 	n.resize(size)
 	return n
 }
+
+// upsertOne is upsert of row k alone.
+func (t *table) upsertOne(e *encoder, k int) (g uint32, isNew bool) {
+	w := e.lay.words
+	one := encoder{lay: e.lay, n: 1, words: e.words[k*w : k*w+w], hash: e.hash[k : k+1], long: e.long, anyLong: e.anyLong}
+	var out [1]uint32
+	created := t.upsert(&one, out[:])
+	return out[0], created > 0
+}
