@@ -304,12 +304,12 @@ func (h *help) draw(v canvas.View, m *model) {
 		if l.item == h.list.Cursor {
 			body.Put(x, y, "▸", canvas.Accent|canvas.Bold)
 		}
-		body.Fit(x+2, y, 12, keyNames(it.b), canvas.Key)
+		body.Fit(x+2, y, 10, keyNames(it.b), canvas.Key)
 		st := canvas.Text
 		if it.why != "" {
 			st = canvas.Muted
 		}
-		body.Fit(x+14, y, colW-15, it.text, st)
+		body.Fit(x+12, y, colW-13, it.text, st)
 	}
 }
 

@@ -78,6 +78,9 @@ func (m *model) drawSmall(v canvas.View) {
 // tabPlaces gives the columns of each tab's label.
 func (m *model) tabPlaces() (out [5][2]int) {
 	x, gap := 12, 0
+	if m.w < 68 {
+		x = 0 // the tabs are worth more than the program's name
+	}
 	if m.sh.Class != screen.S {
 		x, gap = 11, 1
 		if n := safe.Width(m.labName()); n > 0 {
@@ -98,7 +101,9 @@ func (m *model) labName() safe.Line {
 
 // drawTabs is line 1: the program, the lab, the tabs, what runs.
 func (m *model) drawTabs(v canvas.View) {
-	v.Put(0, 0, "streamlab", canvas.Title|canvas.Bold)
+	if m.w >= 68 {
+		v.Put(0, 0, "streamlab", canvas.Title|canvas.Bold)
+	}
 	if m.sh.Class != screen.S {
 		v.Put(11, 0, m.labName(), canvas.Muted)
 	}

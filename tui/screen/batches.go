@@ -403,7 +403,7 @@ func (s *Batch) drawReport(v canvas.View, y int, q *QuerySnapshot, p *Progress, 
 		wm = string(s.sh.Clock(p.Watermark))
 		if i > 0 && !q.Progress[i-1].Watermark.IsZero() {
 			if d := p.Watermark.Sub(q.Progress[i-1].Watermark); d > 0 {
-				wm += string("   moved by " + widget.Short(d) + " before this batch")
+				wm += string("   moved by " + widget.Words(d) + " before this batch")
 			}
 		}
 	}

@@ -105,18 +105,25 @@ func firstLines(s string, n int) string {
 
 // DrawCard draws an error from line y and returns the line after it.
 func DrawCard(v canvas.View, y int, e *errs.Error) int {
-	for _, l := range Card(e, v.W) {
+	lines := Card(e, v.W)
+	if y+len(lines) > v.H {
+		// Where there is no room the quoted line goes before cause and hint do.
+		kept := lines[:0]
+		for _, l := range lines {
+			if l.Label != "" || l.Style == canvas.Text {
+				kept = append(kept, l)
+			}
+		}
+		lines = kept
+	}
+	for _, l := range lines {
 		switch l.Label {
 		case "✗":
 			v.Put(1, y, "✗", canvas.Error|canvas.Bold)
 			v.Fit(3, y, v.W-4, l.Text, l.Style)
 		default:
 			v.Put(1, y, l.Label, canvas.Muted)
-			x := 9
-			if l.Label == "" && l.Style == canvas.Text && y < 2 {
-				x = 9
-			}
-			v.Fit(x, y, v.W-x-1, l.Text, l.Style)
+			v.Fit(9, y, v.W-10, l.Text, l.Style)
 		}
 		y++
 	}

@@ -101,7 +101,7 @@ var checkpointCols = []widget.Col{
 	{Title: "BATCHES", Width: 13, Right: true},
 	{Title: "SIZE", Width: 8, Right: true, Rank: 1},
 	{Title: "STATE KEYS", Width: 11, Right: true, Rank: 3},
-	{Title: "LAST", Width: 13, Rank: 1},
+	{Title: "LAST", Width: 14, Rank: 1},
 	{Title: "LOCATION", Width: 30, Rank: 5},
 }
 
@@ -708,7 +708,10 @@ func (s *Checkpoint) drawState(v canvas.View) {
 	note := safe.Line("")
 	if n := len(s.info.Operators); n > 0 {
 		op := s.info.Operators[min(s.op, n-1)]
-		title = f("state %d ", op.ID) + text(op.Name) + f(", version %d", s.stateBatch()+1)
+		title = f("state, version %d", s.stateBatch()+1)
+		if v.W >= 64 {
+			title = f("state %d ", op.ID) + text(op.Name) + f(", version %d", s.stateBatch()+1)
+		}
 		if n > 1 {
 			title += f(" · %d of %d, O next", min(s.op, n-1)+1, n)
 		}

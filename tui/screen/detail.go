@@ -28,7 +28,7 @@ func (s *Queries) drawDetail(v canvas.View, q *QuerySnapshot) {
 	rule(v, 0, 0, v.W, title, note, false)
 	y := 1
 	if q.Error != nil {
-		body := v.Sub(0, 1, v.W, max(4, v.H-10))
+		body := v.Sub(0, 1, v.W, max(5, v.H-8))
 		y += min(DrawCard(body, 0, q.Error), body.H)
 		if q.State == Failed {
 			v.Put(9, y, "enter shows all   s starts again   c opens the checkpoint", canvas.Muted)
@@ -36,7 +36,7 @@ func (s *Queries) drawDetail(v canvas.View, q *QuerySnapshot) {
 		}
 		y++
 	}
-	roomy := v.H >= 16
+	roomy := v.H >= 14
 	if y+4 < v.H {
 		y = s.drawCharts(v, y, q)
 		if roomy {
@@ -132,7 +132,7 @@ func keeping(q *QuerySnapshot) (safe.Line, canvas.Style) {
 			}
 		}
 		if slow == 3 {
-			return "falling behind " + widget.Short(over), canvas.Warn
+			return "falling behind " + widget.Words(over), canvas.Warn
 		}
 	}
 	return "keeping up", canvas.OK
@@ -191,13 +191,13 @@ func (s *Queries) drawFacts(v canvas.View, y int, q *QuerySnapshot) int {
 	}
 	switch {
 	case !q.Watermark.IsZero():
-		t := s.sh.Clock(q.Watermark) + "   " + widget.Short(max(0, s.sh.Now.Sub(q.Watermark))) + " behind the clock"
+		t := s.sh.Clock(q.Watermark) + "   " + widget.Words(max(0, s.sh.Now.Sub(q.Watermark))) + " behind the clock"
 		if q.WatermarkDelay > 0 {
-			t += " (" + widget.Short(q.WatermarkDelay) + " is the delay)"
+			t += " (" + widget.Words(q.WatermarkDelay) + " is the delay)"
 		}
 		put("watermark", t, canvas.Text)
 	case q.WatermarkDelay > 0:
-		put("watermark", "none yet (the delay is "+widget.Short(q.WatermarkDelay)+")", canvas.Text)
+		put("watermark", "none yet (the delay is "+widget.Words(q.WatermarkDelay)+")", canvas.Text)
 	default:
 		put("watermark", "none", canvas.Muted)
 	}

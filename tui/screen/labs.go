@@ -500,4 +500,39 @@ func (s *Steps) Draw(v canvas.View) {
 	if st.State != StepRunning {
 		det.Put(11, y, "enter runs this step", canvas.Muted)
 	}
+	y += 2
+	if left := det.H - y; left >= 4 {
+		s.drawQueries(det.Sub(0, y, det.W, left))
+	}
+}
+
+// drawQueries is what the lab's queries do meanwhile: one line each.
+func (s *Steps) drawQueries(v canvas.View) {
+	rule(v, 0, 0, v.W, "queries", "1 all", false)
+	for i, q := range s.sh.Queries {
+		y := 1 + i
+		if y >= v.H {
+			return
+		}
+		m, st := mark(q.State)
+		v.Put(1, y, m, st)
+		v.Fit(3, y, 18, text(q.Name), canvas.Text)
+		t := safe.Line(q.State.String())
+		if p := q.Last(); p.BatchID >= 0 {
+			t += f("  batch %d  ", p.BatchID) + widget.Count(p.RowsIn) + " in"
+			if p.RowsOut >= 0 {
+				t += "  " + widget.Count(p.RowsOut) + " out"
+			}
+			if p.Late() > 0 {
+				t += "  " + widget.Count(p.Late()) + " late"
+			}
+		}
+		if q.Error != nil {
+			t = text(q.Error.Condition)
+			st = canvas.Error
+		} else {
+			st = canvas.Muted
+		}
+		v.Fit(22, y, v.W-23, t, st)
+	}
 }

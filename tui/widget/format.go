@@ -77,6 +77,28 @@ func Short(d time.Duration) safe.Line {
 	return safe.Line(strconv.Itoa(int(d.Hours()/24)) + "d")
 }
 
+// Words writes a span of time for a sentence: 500 ms, 11 s, 10 min, 2 h, 3 days.
+func Words(d time.Duration) safe.Line {
+	switch {
+	case d < time.Second:
+		return Linef("%d ms", d.Milliseconds())
+	case d < 2*time.Minute:
+		return safe.Line(strings.TrimSuffix(strconv.FormatFloat(d.Seconds(), 'f', btoi(d < 10*time.Second), 64), ".0")) + " s"
+	case d < 2*time.Hour:
+		return Linef("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return Linef("%d h", int(d.Hours()))
+	}
+	return Linef("%d days", int(d.Hours()/24))
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // Took writes the time something took: 182 ms, 1.24 s, 3m05s.
 func Took(d time.Duration) safe.Line {
 	switch {
