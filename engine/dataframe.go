@@ -141,3 +141,11 @@ func (s *Session) run(ctx context.Context, st sql.Statement) (*DataFrame, error)
 	}
 	return s.command(ctx, n)
 }
+
+// Explain is the plan as lines of text; the error's text if the chain has one.
+func (d *DataFrame) Explain() string {
+	if d.err != nil {
+		return d.err.Error()
+	}
+	return plan.Explain(plan.Optimize(d.node))
+}

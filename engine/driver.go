@@ -47,7 +47,7 @@ type driver struct {
 	lastTrigger time.Time
 	durations   map[string]int64
 	recent      []Progress
-	explainOnce bool
+	samples     samples
 }
 
 // querySource is a source as one query reads it.
@@ -92,7 +92,7 @@ func (d *driver) run(ctx context.Context) error {
 // loop is the trigger executor.
 func (d *driver) loop(ctx context.Context) error {
 	t := d.p.w.trigger
-	for {
+	for batches := 0; ; {
 		if d.q.stopRequested() != keepRunning {
 			return nil
 		}
@@ -100,8 +100,11 @@ func (d *driver) loop(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if ran {
+			batches++
+		}
 		switch {
-		case t.kind == once:
+		case t.kind == once || d.p.w.maxBatches > 0 && batches == d.p.w.maxBatches:
 			return nil
 		case t.kind == availableNow:
 			if !ran {
@@ -186,7 +189,7 @@ func (d *driver) open(ctx context.Context) error {
 	}
 	sink, err := d.p.format.New(sinks.Def{Format: d.p.format.Name, Path: d.p.path, Options: d.p.w.options,
 		PartitionBy: d.p.w.partitionBy, Mode: d.p.mode, QueryName: d.q.name, QueryID: d.q.id, Schema: d.p.node.Schema(),
-		Conf: d.conf.Get, Zone: d.conf.zone(), Dir: d.s.workspace, Out: d.s.out,
+		Conf: d.conf.Get, Zone: d.conf.zone(), Dir: d.s.workspace, Out: d.s.console(d.q.name),
 		Durable: d.conf.Get(keyDurability) == "power" && !d.temporary})
 	d.sink = sink
 	return err
@@ -514,7 +517,7 @@ func (d *driver) runBatch(ctx context.Context) error {
 	}
 	err = d.timed("addBatch", func() error {
 		err := d.sink.AddBatch(ctx, sinks.Batch{ID: d.batch, QueryID: d.q.id, RunID: d.q.runID, QueryName: d.q.name, Mode: d.p.mode,
-			Schema: d.p.node.Schema(), Parts: d.plan.Partitions(ctx, task), Replay: d.replay})
+			Schema: d.p.node.Schema(), Parts: d.samples.wrap(d.batch, d.plan.Partitions(ctx, task)), Replay: d.replay})
 		if err != nil {
 			return err
 		}

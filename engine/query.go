@@ -8,6 +8,7 @@ import (
 
 	"streamlab/errs"
 	"streamlab/internal/safego"
+	"streamlab/store"
 )
 
 // StreamingQuery is a query that was started. Safe for concurrent use.
@@ -26,7 +27,6 @@ type StreamingQuery struct {
 	mu       sync.Mutex
 	stopping stopKind
 	wake     chan struct{} // buffered by one: the driver should look at stopping, or at its sources
-	step     int           // micro-batches still allowed; -1 is no limit
 	idle     chan struct{} // closed and replaced at the end of every trigger
 	triggers int64         // evaluations so far; for ProcessAllAvailable
 	noData   int64         // value of triggers at the last evaluation that constructed nothing
@@ -71,6 +71,9 @@ func (q *StreamingQuery) Explain() string { return q.snap.Load().Explain }
 
 // Exception is why the query failed: STREAM_FAILED with the cause inside; nil if it did not.
 func (q *StreamingQuery) Exception() error { return q.snap.Load().Exception }
+
+// Checkpoint is the query's checkpoint, for looking; it is closed when the query ends.
+func (q *StreamingQuery) Checkpoint() *store.Checkpoint { return q.driver.cp }
 
 // Done is closed when the query has ended.
 func (q *StreamingQuery) Done() <-chan struct{} { return q.done }

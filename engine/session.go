@@ -29,10 +29,12 @@ type Config struct {
 	Dir string
 	// Workspace holds checkpoints, the warehouse and memory.db; default Dir/.streamlab.
 	Workspace string
-	Out       io.Writer    // of the console sink; default os.Stdout
-	Logger    *slog.Logger // default: discards
-	Clock     Clock        // default: the system's
-	Formats   Formats      // default: every format of this program
+	Out       io.Writer // of the console sink; default os.Stdout
+	// Console gives the writer of one query's console sink; nil: Out for all.
+	Console func(queryName string) io.Writer
+	Logger  *slog.Logger // default: discards
+	Clock   Clock        // default: the system's
+	Formats Formats      // default: every format of this program
 }
 
 // Session is the entry to the engine. Safe for concurrent use.
@@ -41,6 +43,7 @@ type Session struct {
 	dir       string
 	workspace string
 	out       io.Writer
+	consoleOf func(string) io.Writer
 	log       *slog.Logger
 	clock     Clock
 	formats   Formats
@@ -60,7 +63,7 @@ func NewSession(c Config) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{conf: conf, dir: c.Dir, workspace: c.Workspace, out: c.Out, log: c.Logger, clock: c.Clock,
+	s := &Session{conf: conf, dir: c.Dir, workspace: c.Workspace, out: c.Out, consoleOf: c.Console, log: c.Logger, clock: c.Clock,
 		formats: c.Formats, catalog: catalog.New(nil)}
 	if s.dir == "" {
 		if s.dir, err = os.Getwd(); err != nil {
@@ -188,6 +191,15 @@ func (s *Session) Table(name string) (*DataFrame, error) {
 func (s *Session) collect(ctx context.Context, n plan.Node) ([]arrow.RecordBatch, types.Schema, error) {
 	return exec.Collect(ctx, n, exec.Conf{Expr: exprConf(s.conf), ShufflePartitions: s.conf.number(keyPartitions),
 		NowMicros: s.clock.Now().UnixMicro()})
+}
+
+func (s *Session) console(query string) io.Writer {
+	if s.consoleOf != nil {
+		if w := s.consoleOf(query); w != nil {
+			return w
+		}
+	}
+	return s.out
 }
 
 func (s *Session) now() time.Time { return s.clock.Now() }

@@ -25,6 +25,7 @@ type DataStreamWriter struct {
 	mode        string
 	name        string
 	trigger     Trigger
+	maxBatches  int
 	options     sources.Options
 	partitionBy []string
 	sink        sinks.Sink // set by Sink and ForeachBatch
@@ -44,6 +45,9 @@ func (w *DataStreamWriter) QueryName(name string) *DataStreamWriter { w.name = n
 
 // Trigger says when micro-batches run.
 func (w *DataStreamWriter) Trigger(t Trigger) *DataStreamWriter { w.trigger = t; return w }
+
+// MaxBatches ends the query after n micro-batches; 0 is no limit. (Ours.)
+func (w *DataStreamWriter) MaxBatches(n int) *DataStreamWriter { w.maxBatches = n; return w }
 
 // PartitionBy divides the output of file sinks by columns.
 func (w *DataStreamWriter) PartitionBy(columns ...string) *DataStreamWriter {
@@ -244,7 +248,7 @@ func (p *prepared) start() (*StreamingQuery, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	q := &StreamingQuery{s: s, id: cp.ID(), runID: uuid.NewString(), name: w.name, cancel: cancel, started: s.now(),
-		wake: make(chan struct{}, 1), idle: make(chan struct{}), done: make(chan struct{}), step: -1}
+		wake: make(chan struct{}, 1), idle: make(chan struct{}), done: make(chan struct{})}
 	ep, err := exec.Build(p.node, exec.Conf{Expr: exprConf(p.conf), Mode: string(p.mode),
 		ShufflePartitions: p.conf.number(keyPartitions), QueryID: q.id})
 	if err != nil {

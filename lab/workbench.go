@@ -73,9 +73,14 @@ func (w *Workbench) Find(name string) (Query, error) {
 	return Query{}, e
 }
 
-// Start starts a query. override, if not nil, replaces the trigger of the file (as the flags of
-// `streamlab run` do). A query that runs already is left alone.
-func (w *Workbench) Start(ctx context.Context, name string, override *engine.Trigger) (*engine.StreamingQuery, error) {
+// StartOptions change how a query is started; the zero value changes nothing.
+type StartOptions struct {
+	Trigger    *engine.Trigger // instead of the file's
+	MaxBatches int             // end after so many micro-batches
+}
+
+// Start starts a query. A query that runs already is left alone.
+func (w *Workbench) Start(ctx context.Context, name string, o StartOptions) (*engine.StreamingQuery, error) {
 	q, err := w.Find(name)
 	if err != nil {
 		return nil, err
@@ -90,9 +95,10 @@ func (w *Workbench) Start(ctx context.Context, name string, override *engine.Tri
 		if err != nil {
 			return nil, err
 		}
-		if override != nil {
-			dw = dw.Trigger(*override)
+		if o.Trigger != nil {
+			dw = dw.Trigger(*o.Trigger)
 		}
+		dw = dw.MaxBatches(o.MaxBatches)
 		r, err := dw.Start(ctx, pathOf(path)...)
 		if err != nil {
 			return nil, w.Lab.locate(err, w.Lab.blame(q, err))
@@ -109,13 +115,13 @@ func (w *Workbench) Start(ctx context.Context, name string, override *engine.Tri
 
 // StartAll starts every query that the file does not hold back, in file order; refusals are joined, and the
 // other queries start all the same.
-func (w *Workbench) StartAll(ctx context.Context, override *engine.Trigger) error {
+func (w *Workbench) StartAll(ctx context.Context, o StartOptions) error {
 	var problems []error
 	for _, q := range w.Lab.Queries {
 		if !q.Start {
 			continue
 		}
-		if _, err := w.Start(ctx, q.Name.Value, override); err != nil {
+		if _, err := w.Start(ctx, q.Name.Value, o); err != nil {
 			problems = append(problems, err)
 		}
 	}

@@ -1,0 +1,176 @@
+//go:build cgo
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"streamlab/engine"
+	"streamlab/errs"
+	"streamlab/lab"
+	"streamlab/sql/expr"
+)
+
+func newValidateCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "validate LAB…",
+		Short: "Find what is wrong with a lab without starting anything",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			bad := 0
+			for _, path := range args {
+				problems, err := a.check(cmd.Context(), path)
+				if err != nil {
+					return err
+				}
+				bad += len(problems)
+				for _, p := range problems {
+					a.problem(p)
+				}
+				if len(problems) == 0 && a.output == "table" {
+					fmt.Fprintf(a.err, "%s: no problems\n", path)
+				}
+			}
+			if bad > 0 {
+				return exitCode(3)
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) check(ctx context.Context, path string) ([]*errs.Error, error) {
+	l, err := a.load(path)
+	if err != nil {
+		if errs.Has(err, "LAB_FILE_UNREADABLE") {
+			return nil, err
+		}
+		return lab.Problems(err), nil
+	}
+	conf, err := a.settings()
+	if err != nil {
+		return nil, err
+	}
+	return lab.Check(ctx, l, engine.Config{Conf: conf}), nil
+}
+
+func newExplainCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain LAB QUERY",
+		Short: "Show the plan of a query and what its sink promises",
+		Args:  cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := a.open(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			defer w.Close()
+			text, err := explain(cmd.Context(), w, args[1])
+			if err != nil {
+				return err
+			}
+			fmt.Fprint(a.out, text)
+			return nil
+		},
+	}
+}
+
+func explain(ctx context.Context, w *lab.Workbench, name string) (string, error) {
+	q, err := w.Find(name)
+	if err != nil {
+		return "", err
+	}
+	df, err := w.Session().SQL(ctx, q.SQL.Value)
+	if err != nil {
+		return "", err
+	}
+	text := "== plan ==\n" + df.Explain() + "\n== schema ==\n" + df.Schema().DDL() + "\n"
+	text += "== promise ==\n" + promise(q.Format.Value, q.Options["checkpointLocation"].Value != "") + "\n"
+	return text, nil
+}
+
+// promise is what a sink keeps under a crash (reliability.md 3), in a sentence.
+func promise(format string, lasting bool) string {
+	switch format {
+	case "console":
+		return "none: the console shows a batch again when it is run again"
+	case "memory":
+		if lasting {
+			return "exactly-once while the workspace database exists"
+		}
+		return "none: the checkpoint is temporary"
+	case "noop":
+		return "none: rows are thrown away"
+	case "json", "csv", "text":
+		return "exactly-once: files of a batch count only when its log entry names them"
+	}
+	return "at-least-once"
+}
+
+func newDoctorCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what this machine and folder offer",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			rows := [][]string{{"version", version()}, {"go", runtime.Version()}, {"cpus", fmt.Sprint(runtime.GOMAXPROCS(0))}}
+			rows = append(rows, surroundings()...)
+			return a.table("doctor", []string{"what", "value"}, rows)
+		},
+	}
+}
+
+func newVersionCommand(a *app) *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs, Run: func(*cobra.Command, []string) {
+		fmt.Fprintln(a.out, version())
+	}}
+}
+
+func version() string {
+	if b, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range b.Settings {
+			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+				return "0.1.0-" + s.Value[:12]
+			}
+		}
+	}
+	return "0.1.0"
+}
+
+func newDocsCommand(a *app) *cobra.Command {
+	c := &cobra.Command{Use: "docs", Short: "Print tables of the manual from the program's own"}
+	c.AddCommand(&cobra.Command{Use: "functions", Short: "Every SQL function", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		var rows [][]string
+		for _, n := range expr.Names() {
+			f, _ := expr.Lookup(n)
+			rows = append(rows, []string{n, f.Signature, f.Doc})
+		}
+		return a.table("function", []string{"name", "signature", "does"}, rows)
+	}}, &cobra.Command{Use: "settings", Short: "Every session setting", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		var rows [][]string
+		for _, s := range engine.Settings() {
+			rows = append(rows, []string{s.Key, s.Default, s.Doc})
+		}
+		return a.table("setting", []string{"key", "default", "does"}, rows)
+	}}, &cobra.Command{Use: "options", Short: "Every option of every format", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		var rows [][]string
+		f := engine.AllFormats()
+		for _, x := range f.Sources {
+			for _, o := range x.Options {
+				rows = append(rows, []string{"source " + x.Name, o.Name, o.Default, o.Doc})
+			}
+		}
+		for _, x := range f.Sinks {
+			for _, o := range x.Options {
+				rows = append(rows, []string{"sink " + x.Name, o.Name, o.Default, o.Doc})
+			}
+		}
+		return a.table("option", []string{"format", "option", "default", "does"}, rows)
+	}})
+	return c
+}

@@ -1,0 +1,247 @@
+//go:build cgo
+
+// Streamlab is a terminal workbench for developing streams. Without a command it opens the workbench; every
+// command does one thing that a screen does, with the same words. One file per command, nothing but wiring.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"streamlab/errs"
+	"streamlab/lab"
+	"streamlab/labs"
+	"streamlab/tui"
+	"streamlab/tui/term"
+)
+
+// app is what commands share; tests replace its streams.
+type app struct {
+	in        io.Reader
+	out, err  io.Writer
+	output    string // table, json, jsonl, csv
+	noHeaders bool
+	conf      []string
+	chdir     string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	os.Exit(a.run(ctx, os.Args[1:]))
+}
+
+// run carries out one command line and gives the exit code of tui.md 13.
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	var code exitCode
+	if errors.As(err, &code) {
+		return int(code)
+	}
+	a.report(err)
+	return exitOf(err)
+}
+
+// exitCode ends the program with a code after everything was said.
+type exitCode int
+
+func (c exitCode) Error() string { return fmt.Sprintf("exit %d", int(c)) }
+
+func exitOf(err error) int {
+	e := errs.As(err)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return 7
+	case e == nil:
+		return 2
+	case errs.Has(err, "CHECKPOINT_IN_USE") || errs.Has(err, "SINK_LOCKED"):
+		return 5
+	case errs.Has(err, "CHECKPOINT_CORRUPT") || errs.Has(err, "CHECKPOINT_LOST_COMMITS") || errs.Has(err, "CHECKPOINT_LOG_GAP") ||
+		errs.Has(err, "CHECKPOINT_LOG_ENTRY_MISSING") || errs.Has(err, "CHECKPOINT_TOO_NEW"):
+		return 8
+	case errs.Has(err, "LAB_NO_QUERY") || errs.Has(err, "LAB_FILE_UNREADABLE") || errs.Has(err, "NO_CHECKPOINT"):
+		return 4
+	case errs.Has(err, "STREAM_FAILED"):
+		return 1
+	case errs.Has(err, "INTERNAL_ERROR"):
+		return 70
+	}
+	return 3
+}
+
+// report prints errors on stderr: code, sentence, the line with a caret, what to try.
+func (a *app) report(err error) {
+	for _, e := range lab.Problems(err) {
+		a.problem(e)
+	}
+}
+
+func (a *app) problem(e *errs.Error) {
+	if a.output == "json" || a.output == "jsonl" {
+		a.json(a.err, problemJSON(e))
+		return
+	}
+	if e.Condition == "INTERNAL_ERROR" && e.Err != nil && errs.As(e.Err) == nil {
+		fmt.Fprintf(a.err, "error: %v\n", e.Err)
+		return
+	}
+	where := ""
+	if !e.Pos.IsZero() {
+		where = e.Pos.String() + ": "
+	}
+	fmt.Fprintf(a.err, "error: %s%s: %s\n", where, e.Condition, e.Message())
+	if e.Excerpt != "" {
+		fmt.Fprintf(a.err, "  | %s\n  | %s\n", e.Excerpt, caret(e))
+	}
+	for cause := errs.As(e.Err); cause != nil; cause = errs.As(cause.Err) {
+		fmt.Fprintf(a.err, "  cause: %s: %s\n", cause.Condition, cause.Message())
+		if cause.Hint != "" {
+			fmt.Fprintf(a.err, "  try: %s\n", cause.Hint)
+		}
+	}
+	if e.Err != nil && errs.As(e.Err) == nil {
+		fmt.Fprintf(a.err, "  cause: %v\n", e.Err)
+	}
+	if e.Hint != "" {
+		fmt.Fprintf(a.err, "  try: %s\n", e.Hint)
+	}
+}
+
+func caret(e *errs.Error) string {
+	b := make([]rune, 0, e.Pos.Col+e.Pos.Length)
+	for i, c := range []rune(e.Excerpt) {
+		if i >= e.Pos.Col-1 {
+			break
+		}
+		if c != '\t' {
+			c = ' '
+		}
+		b = append(b, c)
+	}
+	for range max(1, min(e.Pos.Length, len([]rune(e.Excerpt))-e.Pos.Col+1)) {
+		b = append(b, '^')
+	}
+	return string(b)
+}
+
+func problemJSON(e *errs.Error) map[string]any {
+	m := map[string]any{"kind": "problem", "version": 1, "code": e.Condition, "message": e.Message(), "sqlState": e.SQLState}
+	if !e.Pos.IsZero() {
+		m["file"], m["line"], m["column"] = e.Pos.File, e.Pos.Line, e.Pos.Col
+	}
+	if len(e.Params) > 0 {
+		m["parameters"] = e.Params
+	}
+	if e.Hint != "" {
+		m["try"] = []string{e.Hint}
+	}
+	if e.Err != nil {
+		m["cause"] = e.Err.Error()
+	}
+	return m
+}
+
+func (a *app) root() *cobra.Command {
+	var theme string
+	var noStart bool
+	c := &cobra.Command{
+		Use:           "streamlab [LAB]",
+		Short:         "A terminal workbench for developing streams, with a streaming engine of its own",
+		Args:          cobra.MaximumNArgs(1),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if a.chdir != "" {
+				return os.Chdir(a.chdir)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.workbench(cmd.Context(), args, theme, noStart)
+		},
+	}
+	c.PersistentFlags().StringVarP(&a.output, "output", "o", "table", "table, json, jsonl, csv or name")
+	c.PersistentFlags().BoolVar(&a.noHeaders, "no-headers", false, "leave out the header line")
+	c.PersistentFlags().StringArrayVar(&a.conf, "conf", nil, "setting KEY=VALUE, wins over the lab's conf")
+	c.PersistentFlags().StringVarP(&a.chdir, "chdir", "C", "", "change to this folder first")
+	c.Flags().StringVar(&theme, "theme", "", "auto, dark, light, terminal, ascii or none")
+	c.Flags().BoolVar(&noStart, "no-start", false, "open the lab without starting its queries")
+	c.AddCommand(newRunCommand(a), newValidateCommand(a), newExplainCommand(a), newSQLCommand(a), newStatusCommand(a),
+		newProgressCommand(a), newCheckpointCommand(a), newLabCommand(a), newBenchCommand(a), newDocsCommand(a), newDoctorCommand(a), newVersionCommand(a))
+	return c
+}
+
+// workbench opens the screens, in a child of a guard that puts the terminal right whatever happens.
+func (a *app) workbench(ctx context.Context, args []string, theme string, noStart bool) error {
+	if !isTerminal(os.Stdin) || !isTerminal(os.Stdout) {
+		fmt.Fprintln(a.err, "error: the workbench needs a terminal.")
+		fmt.Fprintln(a.err, "  try: streamlab run LAB runs a lab without one; streamlab --help lists all commands")
+		return exitCode(2)
+	}
+	if !term.Guarded() {
+		dir, err := filepath.Abs(filepath.Join(".streamlab", "log"))
+		if err != nil {
+			return err
+		}
+		if code := term.Guard(dir); code != 0 {
+			return exitCode(code)
+		}
+		return nil
+	}
+	g := newGallery(a, noStart)
+	opts := tui.Options{Gallery: g, Theme: theme, Version: version()}
+	if len(args) == 1 {
+		path, err := a.find(args[0])
+		if err != nil {
+			return err
+		}
+		opts.Open = path
+	}
+	return tui.RunContext(ctx, opts)
+}
+
+// find turns a lab argument into a path: a file, or the name of a shipped lab, which is unpacked below the
+// current folder first (in ./labs it is used as it is).
+func (a *app) find(name string) (string, error) {
+	if _, err := os.Stat(name); err == nil {
+		return name, nil
+	}
+	for _, n := range labs.Names() {
+		if n == name {
+			return unpack(n)
+		}
+	}
+	return name, nil
+}
+
+// unpack gives the file of a shipped lab: that of the repository when the program runs in it.
+func unpack(name string) (string, error) {
+	if own := filepath.Join("labs", name+".yaml"); exists(own) {
+		return own, nil
+	}
+	return labs.Unpack(name, filepath.Join(".streamlab", "labs"))
+}
+
+func exists(path string) bool { _, err := os.Stat(path); return err == nil }
+
+func isTerminal(f *os.File) bool {
+	st, err := f.Stat()
+	return err == nil && st.Mode()&os.ModeCharDevice != 0
+}
