@@ -346,8 +346,11 @@ func (s *Queries) Draw(v canvas.View) {
 		return
 	}
 	switch {
-	case s.zoom && s.pane == 0:
+	case q == nil || s.zoom && s.pane == 0:
 		s.drawList(v)
+		if q == nil {
+			empty(v.Sub(0, 2, v.W, v.H-2), "No query matches the filter. esc shows all.")
+		}
 	case s.zoom:
 		s.drawDetail(v, q)
 	case s.sh.Class == S:

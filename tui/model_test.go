@@ -1,0 +1,450 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+
+	"streamlab/errs"
+	"streamlab/internal/safe"
+	"streamlab/tui/canvas"
+	"streamlab/tui/screen"
+	"streamlab/tui/screen/screentest"
+)
+
+// monkeyKeys are all keys of the table and some that mean nothing.
+func monkeyKeys() []string {
+	ks := []string{"a", "Z", "0", "backspace", "delete", "left", "right", "x", "é", "日", ";", "'"}
+	for _, b := range table {
+		for _, k := range b.Keys {
+			if k != "ctrl+c" && k != "ctrl+z" {
+				ks = append(ks, k)
+			}
+		}
+	}
+	return ks
+}
+
+func TestRandomKeysAndResizes(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(7, 23))
+	ks := monkeyKeys()
+	bench := screentest.New()
+	d := newDriver(t, 80, 24, bench)
+	d.m.clip = func(string) error { return nil }
+	destructive := map[screen.Verb]bool{screen.StopNow: true, screen.Rewind: true, screen.Fork: true, screen.StartFresh: true}
+	var trail []string
+	for i := range 2000 {
+		before := len(bench.Done)
+		over := len(d.m.over)
+		if rnd.IntN(25) == 0 {
+			w, h := 20+rnd.IntN(220), 5+rnd.IntN(60)
+			trail = append(trail, fmt.Sprintf("%dx%d", w, h))
+			d.sendQuick(tea.WindowSizeMsg{Width: w, Height: h})
+		} else {
+			k := ks[rnd.IntN(len(ks))]
+			trail = append(trail, k)
+			d.sendQuick(keyMsgOf(k))
+		}
+		for _, o := range d.m.over {
+			if c, ok := o.(*card); ok && errors.Is(c.err, errs.New("INTERNAL_ERROR")) {
+				t.Fatalf("panic after %v: %v", trail[max(0, len(trail)-8):], c.err)
+			}
+		}
+		if strings.Contains(d.m.cv.Text(), "INTERNAL_ERROR") {
+			t.Fatalf("a screen broke after %v:\n%s", trail[max(0, len(trail)-8):], d.m.cv.Text())
+		}
+		for _, c := range bench.Done[min(before, len(bench.Done)):] {
+			if destructive[c.Verb] && over == 0 {
+				t.Fatalf("%s without a question after %v", c.Verb, trail[max(0, len(trail)-8):])
+			}
+		}
+		if d.m.quits || d.m.sh.Bench != screen.Workbench(bench) {
+			bench = screentest.New() // it quit, or opened another lab: begin again
+			d = newDriver(t, d.m.w, d.m.h, bench)
+		}
+		if i%97 == 0 {
+			bench.Advance(screentest.Now)
+			d.sendQuick(tickMsg(d.m.ticks))
+		}
+		if d.m.w > 0 {
+			checkWidth(t, d.frame(), d.m.w, d.m.h)
+		}
+	}
+}
+
+// sendQuick sends a message and runs only commands that answer at once.
+func (d *driver) sendQuick(msg tea.Msg) {
+	_, cmd := d.m.Update(msg)
+	_ = d.m.View()
+	d.runQuick(cmd, 3*time.Millisecond)
+}
+
+func (d *driver) runQuick(cmd tea.Cmd, wait time.Duration) {
+	if cmd == nil {
+		return
+	}
+	got := make(chan tea.Msg, 1)
+	go func() { got <- cmd() }()
+	select {
+	case msg := <-got:
+		switch msg := msg.(type) {
+		case nil, tea.QuitMsg:
+		case tea.BatchMsg:
+			for _, c := range msg {
+				d.runQuick(c, wait)
+			}
+		default:
+			_, c := d.m.Update(msg)
+			_ = d.m.View()
+			d.runQuick(c, wait)
+		}
+	case <-time.After(wait):
+	}
+}
+
+// hostile is text that a terminal would obey, or whose width nobody agrees about.
+var hostile = []string{
+	"\x1b[31mred\x1b[0m", "\x1b]52;c;aGVsbG8=\a", "\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "\x1b[6n", "\x1bP+q\x1b\\",
+	"\x9b31m", "\u009b2J", "\x1b]0;title", "a\rb\nc\td\be", "\x00\x01\x1f\x7f", "abc\u202egnirts\u202c", "\u2066x\u2069",
+	"z\u200bw\u200dj\ufeff", "👍🏽👨‍👩‍👧⚠️☁️1️⃣🇩🇪", "हिन्दी தமிழ் ไทย", "日本語テキスト", "e\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301",
+	strings.Repeat("W", 5000), "\xff\xfe\xed\xa0\x80", "\U000e0041tag", "\x1b[?1049l\x1b[2J\x1bc", "٣٤٥ עברית العربية",
+}
+
+// hostileBench says hostile text wherever a workbench can say anything.
+type hostileBench struct {
+	*screentest.Bench
+	s string
+}
+
+func (h hostileBench) Lab() screen.LabInfo {
+	return screen.LabInfo{Name: h.s, Title: h.s, About: h.s, Path: h.s, Folder: h.s,
+		Steps: []screen.Step{{Title: h.s, Why: h.s, Do: h.s, Predict: h.s, Found: h.s}}}
+}
+func (h hostileBench) Queries() []*screen.QuerySnapshot {
+	qs := h.Bench.Queries()
+	for i, q := range qs {
+		c := *q
+		c.Name, c.ID, c.RunID, c.Message, c.Source, c.Mode, c.Trigger, c.Limit, c.Promise = h.s, h.s, h.s, h.s, h.s, h.s, h.s, h.s, h.s
+		if i != 4 {
+			c.Sink = h.s
+		}
+		c.Error = h.err()
+		ps := append([]screen.Progress(nil), c.Progress...)
+		for k := range ps {
+			ps[k].Note = h.s
+			ps[k].Phases = []screen.Phase{{Name: h.s, Took: time.Second}}
+			ps[k].Operators = []screen.OperatorProgress{{Name: h.s, RowsTotal: 1 << 60}}
+		}
+		c.Progress = ps
+		qs[i] = &c
+	}
+	return qs
+}
+func (h hostileBench) err() *errs.Error {
+	return errs.Wrap(errors.New(h.s), h.s, "p", h.s).WithHint(h.s).WithExcerpt(h.s).
+		At(errs.Pos{File: h.s, Line: 1, Col: 3, Length: 4})
+}
+func (h hostileBench) Events(after int64) ([]screen.Event, int64) {
+	if after >= 1 {
+		return nil, 1
+	}
+	return []screen.Event{{Seq: 1, Time: screentest.Now, Level: screen.Error, Query: h.s, Batch: 1, Message: h.s, Err: h.err()}}, 1
+}
+func (h hostileBench) result() screen.Result {
+	return screen.Result{Columns: []screen.Column{{Name: h.s, Type: h.s}, {Name: h.s, Right: true}},
+		Rows: [][]screen.Cell{{{Text: h.s}, {Text: h.s}}, {{Text: h.s}, {Null: true}}, {{Text: h.s}}}, Total: 3, Note: h.s}
+}
+func (h hostileBench) Query(context.Context, string, int) (screen.Result, error) {
+	return h.result(), nil
+}
+func (h hostileBench) Catalog(context.Context) ([]screen.Table, error) {
+	return []screen.Table{{Name: h.s, Kind: h.s, Columns: []screen.Column{{Name: h.s, Type: h.s}}}}, nil
+}
+func (h hostileBench) Checkpoint(context.Context, string) (*screen.CheckpointInfo, error) {
+	return &screen.CheckpointInfo{Query: h.s, Location: h.s, Owner: h.s, Restart: h.s, Temporary: true,
+		Batches: []screen.BatchMark{{ID: 1, Offsets: true, Commit: true}}, Operators: []screen.StateOperator{{Name: h.s}}}, nil
+}
+func (h hostileBench) CheckpointBatch(context.Context, string, int64) (*screen.CheckpointBatch, error) {
+	return &screen.CheckpointBatch{ID: 1, HasCommit: true, OffsetsText: h.s, CommitText: h.s,
+		Sources: []screen.SourceOffset{{Source: h.s, Start: h.s, End: h.s}}, Conf: []screen.KeyValue{{Key: h.s, Value: h.s}}}, nil
+}
+func (h hostileBench) State(context.Context, string, int64, int, string, int) (screen.Result, error) {
+	return h.result(), nil
+}
+func (h hostileBench) BatchRows(context.Context, string, int64, int) (screen.Result, error) {
+	return h.result(), nil
+}
+func (h hostileBench) Console(string) screen.Console {
+	return screen.Console{Version: 1, Lines: []string{h.s, "Batch: 1", h.s}}
+}
+func (h hostileBench) Explain(context.Context, string) (string, error) { return h.s + "\n" + h.s, nil }
+
+// allowed is what the encoder itself writes: colours and "go to column".
+func onlyOurSequences(frame string) error {
+	for i := 0; i < len(frame); i++ {
+		c := frame[i]
+		if c == '\n' || c >= 0x20 && c != 0x7f {
+			if c == 0xc2 && i+1 < len(frame) && frame[i+1] < 0xa0 {
+				return fmt.Errorf("C1 control at %d: %q", i, frame[max(0, i-20):i+2])
+			}
+			continue
+		}
+		if c != 0x1b || i+1 >= len(frame) || frame[i+1] != '[' {
+			return fmt.Errorf("control %#x at %d: %q", c, i, frame[max(0, i-20):min(len(frame), i+20)])
+		}
+		j := i + 2
+		for j < len(frame) && (frame[j] >= '0' && frame[j] <= '9' || frame[j] == ';') {
+			j++
+		}
+		if j >= len(frame) || frame[j] != 'm' && frame[j] != 'G' {
+			return fmt.Errorf("sequence %q is not ours", frame[i:min(len(frame), j+1)])
+		}
+		i = j
+	}
+	return nil
+}
+
+func TestHostileText(t *testing.T) {
+	paths := []string{"", "b", "b enter", "o", "p", "2", "2 enter tab", "4", "4 p", "5", ":", "?", "!", "K", "G enter", "b enter enter", "G o"}
+	for _, s := range hostile {
+		for _, p := range paths {
+			for _, size := range [][2]int{{80, 24}, {200, 50}} {
+				d := newQuickDriver(t, size[0], size[1], hostileBench{screentest.New(), s})
+				for _, k := range strings.Fields(p) {
+					d.sendQuick(keyMsgOf(k))
+				}
+				frame := d.m.View()
+				if err := onlyOurSequences(frame); err != nil {
+					t.Fatalf("%q after %q: %v", s, p, err)
+				}
+				for i, l := range strings.Split(frame, "\n") {
+					if w := ansi.StringWidth(l); w > size[0] {
+						t.Errorf("%q after %q: line %d is %d wide", s, p, i, w)
+					}
+				}
+			}
+		}
+	}
+}
+
+func newQuickDriver(t *testing.T, w, h int, bench screen.Workbench) *driver {
+	m := newModel(context.Background(), Options{Workbench: bench, clock: func() time.Time { return screentest.Now }, zone: time.UTC})
+	d := &driver{t, m}
+	d.runQuick(m.Init(), time.Millisecond)
+	d.runQuick(func() tea.Msg { return tea.WindowSizeMsg{Width: w, Height: h} }, time.Millisecond)
+	return d
+}
+
+// The borders of an overlay stay in their columns whatever the text behind and inside them is.
+func TestBordersStay(t *testing.T) {
+	for _, s := range hostile {
+		d := newQuickDriver(t, 80, 24, hostileBench{screentest.New(), s})
+		d.sendQuick(keyMsgOf("b"))
+		d.sendQuick(keyMsgOf("enter"))
+		d.sendQuick(keyMsgOf("enter")) // the cell viewer
+		if len(d.m.over) == 0 {
+			t.Fatalf("%q: the viewer did not open", s)
+		}
+		at := -1
+		for _, l := range strings.Split(d.m.cv.Text(), "\n") {
+			i := strings.LastIndex(l, "┃")
+			if i < 0 {
+				continue
+			}
+			if w := ansi.StringWidth(l[:i]); at < 0 {
+				at = w
+			} else if w != at {
+				t.Errorf("%q: a border is in column %d, the others in %d", s, w, at)
+			}
+		}
+	}
+}
+
+func TestBurstsPastesAndAlt(t *testing.T) {
+	d := newDriver(t, 80, 24, screentest.New())
+	d.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("jj")})
+	if q := d.m.sh.Focus; q != "rides_join" {
+		t.Errorf("two keys in one message moved to %q", q)
+	}
+	d.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("qy"), Paste: true})
+	if d.m.quits || len(d.m.over) > 0 {
+		t.Error("pasted text ran commands")
+	}
+	if !strings.Contains(string(d.m.toast), "paste") {
+		t.Errorf("a refused paste says %q", d.m.toast)
+	}
+	d.keys("b")
+	d.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("5"), Alt: true})
+	if d.m.tab != 4 || len(d.m.tabs[0]) != 1 {
+		t.Error("esc and a key in one read were not two keys")
+	}
+	d.keys("3")
+	d.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("SELECT\n1;"), Paste: true})
+	if f := d.frame(); !strings.Contains(f, "1 SELECT") || !strings.Contains(f, "2 1;") {
+		t.Errorf("a paste did not reach the editor:\n%s", f)
+	}
+}
+
+func TestCommandsAndQuestions(t *testing.T) {
+	b := screentest.New()
+	d := newDriver(t, 80, 24, b)
+	d.keys("s")
+	d.keys("down .")
+	d.keys("K enter")
+	d.keys("K y")
+	want := []screen.Command{{Verb: screen.StopAfterBatch, Query: "clicks_1m"},
+		{Verb: screen.RunOneBatch, Query: "orders_dedup"}, {Verb: screen.StopNow, Query: "orders_dedup"}}
+	if fmt.Sprint(b.Done) != fmt.Sprint(want) {
+		t.Errorf("asked for %v, want %v", b.Done, want)
+	}
+	d.keys("2 down down down enter R").text("top_page").keys("enter")
+	if len(b.Done) != 3 {
+		t.Error("a wrong name was taken for a yes")
+	}
+	d.text("s").keys("enter")
+	if len(b.Done) != 4 || b.Done[3].Verb != screen.Rewind {
+		t.Errorf("asked for %v, want a rewind at the end", b.Done)
+	}
+}
+
+func TestQuitAsksOnlyWhenQueriesRun(t *testing.T) {
+	b := screentest.New()
+	d := newDriver(t, 80, 24, b)
+	d.keys("q")
+	if b.Closed || len(d.m.over) != 1 {
+		t.Fatal("q did not ask")
+	}
+	d.keys("enter")
+	if b.Closed {
+		t.Fatal("enter was taken for a yes")
+	}
+	d.keys("q y")
+	if !b.Closed {
+		t.Fatal("y did not close the lab")
+	}
+	d = newDriver(t, 80, 24, nil)
+	_, cmd := d.m.Update(keyMsgOf("q"))
+	if !quits(cmd) {
+		t.Error("q asked although nothing runs")
+	}
+}
+
+func quits(cmd tea.Cmd) bool {
+	if cmd == nil {
+		return false
+	}
+	switch msg := cmd().(type) {
+	case tea.QuitMsg:
+		return true
+	case tea.BatchMsg:
+		for _, c := range msg {
+			if quits(c) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func TestIdleDrawsNothing(t *testing.T) {
+	b := screentest.New()
+	var qs []*screen.QuerySnapshot
+	for _, q := range b.Queries() {
+		c := *q
+		c.State = screen.Stopped
+		qs = append(qs, &c)
+	}
+	b.SetQueries(qs)
+	d := newDriver(t, 80, 24, b)
+	d.m.View()
+	d.m.fast = time.Time{}
+	for range 5 {
+		d.m.Update(tickMsg(d.m.ticks))
+		if d.m.dirty {
+			t.Fatal("an unchanged lab was drawn again")
+		}
+	}
+	d.m.sh.Bench, d.m.sh.Queries = nil, nil
+	if d.m.tick() != nil {
+		t.Error("a tick goes on although nothing is open")
+	}
+}
+
+func TestKeyTable(t *testing.T) {
+	seen := map[string]screen.Action{}
+	for _, b := range table {
+		if b.Long == "" {
+			t.Errorf("%s/%s has no help", b.Scope, b.Action)
+		}
+		for _, k := range b.Keys {
+			id := string(b.Scope) + " " + k
+			if a, ok := seen[id]; ok && a != b.Action {
+				t.Errorf("%s means %s and %s", id, a, b.Action)
+			}
+			seen[id] = b.Action
+			if len(k) == 1 && k >= "a" && k <= "z" && b.Level > 0 {
+				t.Errorf("lower case %s destroys: %s", id, b.Action)
+			}
+		}
+		if b.Short != "" && len(b.Keys) == 0 {
+			t.Errorf("%s/%s is in the key line without a key", b.Scope, b.Action)
+		}
+	}
+}
+
+func TestThemesKeepTheText(t *testing.T) {
+	for _, n := range canvas.ThemeNames() {
+		d := newDriver(t, 80, 24, screentest.New())
+		d.m.theme, _ = canvas.Named(n)
+		d.m.cv.SetASCII(d.m.theme.ASCII)
+		d.m.dirty = true
+		frame := d.m.View()
+		if n == "none" && strings.Contains(frame, "\x1b[0;3") {
+			t.Error("theme none has colours")
+		}
+		if n == "ascii" {
+			for _, r := range ansi.Strip(frame) {
+				if r > 0x7e {
+					t.Fatalf("theme ascii draws %q", r)
+				}
+			}
+		}
+		if !strings.Contains(ansi.Strip(frame), "clicks_1m") {
+			t.Errorf("theme %s lost the text", n)
+		}
+	}
+}
+
+func TestKeyToFrame(t *testing.T) {
+	d := newDriver(t, 200, 50, screentest.New())
+	ks := []string{"down", "up", "b", "down", "esc", "5", "1"}
+	var worst time.Duration
+	for i := range 200 {
+		msg := keyMsgOf(ks[i%len(ks)])
+		began := time.Now()
+		d.m.Update(msg)
+		d.m.View()
+		worst = max(worst, time.Since(began))
+	}
+	if worst > 50*time.Millisecond {
+		t.Errorf("a key took %v to its frame", worst)
+	}
+	_ = safe.Line("")
+}
+
+func BenchmarkFrame200x50(b *testing.B) {
+	m := newModel(context.Background(), Options{Workbench: screentest.New(), clock: func() time.Time { return screentest.Now }})
+	m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
+	b.ReportAllocs()
+	for b.Loop() {
+		m.dirty = true
+		m.View()
+	}
+}
