@@ -25,6 +25,4 @@ func (b *builder) join(x *plan.Join) (operator, error) {
 	return b.pass(o, l, r), nil
 }
 
-func (b *builder) streamJoin(x *plan.Join) (operator, error) { return nil, refuse("joins of streams") }
-
 func (b *builder) window(x *plan.Window) (operator, error) { return nil, refuse("window functions") }

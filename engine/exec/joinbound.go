@@ -1,0 +1,151 @@
+package exec
+
+import (
+	"math"
+
+	"streamlab/columnar"
+	"streamlab/sql/expr"
+	"streamlab/sql/types"
+)
+
+// A bound gives the time at or before which rows of a join side cannot match any more, from the watermark
+// that reaches the join: both in microseconds.
+type bound struct {
+	moves  bool // with the watermark
+	offset int64
+}
+
+func (b bound) at(w int64) int64 {
+	if b.moves {
+		return w + b.offset
+	}
+	return b.offset
+}
+
+// sideBound derives from the conjuncts of a join condition what bounds column x of one side from below, when
+// column y of the other side is past the watermark; columns are of both sides' schema. ok is false if no
+// conjunct does. Conjuncts are taken as linear in both columns, which is tried by evaluating them at a few
+// times; those that are something else, or contain months, do not count.
+func sideBound(conjuncts []expr.Expr, both types.Schema, x, y int, c expr.Conf) (b bound, ok bool) {
+	c.Zone = nil
+	for _, e := range conjuncts {
+		s, isScalar := e.(*expr.Scalar)
+		if !isScalar || len(s.Args) != 2 {
+			continue
+		}
+		lo, hi, strict := s.Args[0], s.Args[1], true
+		switch s.Name {
+		case "<":
+		case "<=":
+			strict = false
+		case ">":
+			lo, hi = hi, lo
+		case ">=":
+			lo, hi, strict = hi, lo, false
+		default:
+			continue
+		}
+		if !onlyColumns(lo, x, y) || !onlyColumns(hi, x, y) || hasMonths(e) {
+			continue
+		}
+		f, err := difference(lo, hi, both, x, y, c)
+		if err != nil {
+			continue
+		}
+		const at, second = 1_600_000_000_000_000, 1_000_000
+		f0, ok0 := f(at, at)
+		fx, okx := f(at+second, at)
+		fy, oky := f(at, at+second)
+		if !ok0 || !okx || !oky || fx >= f0 { // lo < hi must say that x is greater than something
+			continue
+		}
+		slope := (fx - f0) / second
+		root := at - f0/slope
+		n := bound{offset: int64(math.Round(root))}
+		switch ratio := -(fy - f0) / (fx - f0); {
+		case ratio == 0:
+		case math.Abs(ratio-1) < 1e-9:
+			n.moves, n.offset = true, n.offset-at
+		default:
+			continue
+		}
+		if !strict {
+			n.offset -= 1000
+		}
+		if !ok || n.moves == b.moves && n.offset < b.offset {
+			b, ok = n, true
+		}
+	}
+	return b, ok
+}
+
+func onlyColumns(e expr.Expr, x, y int) bool {
+	ok := true
+	expr.Walk(e, func(e expr.Expr) bool {
+		if c, is := e.(*expr.Column); is && c.Index != x && c.Index != y {
+			ok = false
+		}
+		return ok
+	})
+	return ok && expr.Deterministic(e)
+}
+
+func hasMonths(e expr.Expr) bool {
+	found := false
+	expr.Walk(e, func(e expr.Expr) bool {
+		switch e.Type().Kind {
+		case types.YearMonth:
+			found = true
+		case types.Calendar:
+			l, is := e.(*expr.Literal)
+			found = found || !is || l.Value.IsNull(0) || l.Value.Kids[0].I32[0] != 0
+		}
+		return !found
+	})
+	return found
+}
+
+// difference evaluates lo - hi for given times in columns x and y.
+func difference(lo, hi expr.Expr, both types.Schema, x, y int, c expr.Conf) (func(tx, ty int64) (float64, bool), error) {
+	p, err := expr.Compile([]expr.Expr{lo, hi}, both, c)
+	if err != nil {
+		return nil, err
+	}
+	return func(tx, ty int64) (float64, bool) {
+		cols := make([]columnar.Vec, len(both))
+		for i, f := range both {
+			cols[i] = *nullVec(f.Type, 1)
+			t := tx
+			if i == y {
+				t = ty
+			} else if i != x {
+				continue
+			}
+			if cols[i].Phys != columnar.PI64 {
+				return 0, false
+			}
+			cols[i].Valid, cols[i].I64[0] = nil, t
+		}
+		vs, err := p.Eval(cols, columnar.AllRows(1))
+		if err != nil || vs[0].IsNull(0) || vs[1].IsNull(0) {
+			return 0, false
+		}
+		a, okA := number(vs[0])
+		b, okB := number(vs[1])
+		return a - b, okA && okB
+	}, nil
+}
+
+func number(v *columnar.Vec) (float64, bool) {
+	switch v.Phys {
+	case columnar.PI64:
+		return float64(v.I64[0]), true
+	case columnar.PF64:
+		return v.F64[0], true
+	case columnar.PI32:
+		return float64(v.I32[0]), true
+	case columnar.PDec:
+		return v.Dec[0].ToFloat64(v.Type.Scale), true
+	}
+	return 0, false
+}
