@@ -24,5 +24,3 @@ func (b *builder) join(x *plan.Join) (operator, error) {
 	}
 	return b.pass(o, l, r), nil
 }
-
-func (b *builder) window(x *plan.Window) (operator, error) { return nil, refuse("window functions") }
