@@ -1,0 +1,123 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"streamlab/internal/safego"
+	"streamlab/internal/vfs"
+)
+
+// An anchor repeats the ends of the two logs outside the database.
+type anchor struct {
+	seq           uint64
+	lastPlanned   int64 // -1: none
+	fingerprint   digest
+	lastCommitted int64 // -1: none
+	chain         digest
+}
+
+const (
+	slotSize    = 4096
+	anchorMagic = "SLANCHR1"
+	anchorBytes = 8 + 8 + 8 + 16 + 8 + 16
+)
+
+func (a anchor) encode() []byte {
+	b := make([]byte, 0, slotSize)
+	b = append(b, anchorMagic...)
+	b = binary.LittleEndian.AppendUint64(b, a.seq)
+	b = binary.LittleEndian.AppendUint64(b, uint64(a.lastPlanned))
+	b = append(b, a.fingerprint[:]...)
+	b = binary.LittleEndian.AppendUint64(b, uint64(a.lastCommitted))
+	b = append(b, a.chain[:]...)
+	return seal(b)[:slotSize]
+}
+
+func decodeAnchor(b []byte) (a anchor, ok bool) {
+	if len(b) < anchorBytes+4 || string(b[:8]) != anchorMagic {
+		return a, false
+	}
+	if string(seal(b[:anchorBytes:anchorBytes])[anchorBytes:]) != string(b[anchorBytes:anchorBytes+4]) {
+		return a, false
+	}
+	a.seq = binary.LittleEndian.Uint64(b[8:])
+	a.lastPlanned = int64(binary.LittleEndian.Uint64(b[16:]))
+	copy(a.fingerprint[:], b[24:])
+	a.lastCommitted = int64(binary.LittleEndian.Uint64(b[40:]))
+	copy(a.chain[:], b[48:])
+	return a, true
+}
+
+// An anchorFile writes slots in turn, so that a torn write leaves the other one. One write at a time.
+type anchorFile struct {
+	f      *os.File
+	last   anchor
+	sync   bool
+	flight *safego.Handle // nil if no write is on its way
+}
+
+// createAnchor writes ANCHOR for a new checkpoint, both slots saying the same.
+func createAnchor(dir string, a anchor) error {
+	a.seq = 1
+	first := a.encode()
+	a.seq = 2
+	return vfs.WriteFile(vfs.OS, filepath.Join(dir, "ANCHOR"), append(first, a.encode()...), 0o600)
+}
+
+// openAnchor reads the newest good slot; ok is false if there is none.
+func openAnchor(dir string, sync bool) (f *anchorFile, ok bool, err error) {
+	file, err := os.OpenFile(filepath.Join(dir, "ANCHOR"), os.O_RDWR, 0)
+	if err != nil {
+		return nil, false, err
+	}
+	f = &anchorFile{f: file, sync: sync}
+	buf := make([]byte, 2*slotSize)
+	n, _ := file.ReadAt(buf, 0)
+	for i := 0; i+anchorBytes+4 <= n; i += slotSize {
+		if a, good := decodeAnchor(buf[i:min(n, i+slotSize)]); good && (!ok || a.seq > f.last.seq) {
+			f.last, ok = a, true
+		}
+	}
+	return f, ok, nil
+}
+
+// start writes a beside what the caller does next; wait ends it.
+func (f *anchorFile) start(a anchor, point func(string) error) {
+	a.seq = f.last.seq + 1
+	f.last = a
+	f.flight = safego.Go("anchor", func() error {
+		if err := point("anchor.before"); err != nil {
+			return err
+		}
+		if _, err := f.f.WriteAt(a.encode(), int64(a.seq%2)*slotSize); err != nil {
+			return err
+		}
+		if f.sync {
+			if err := unix.Fdatasync(int(f.f.Fd())); err != nil {
+				return err
+			}
+		}
+		return point("anchor.after")
+	})
+}
+
+func (f *anchorFile) wait() error {
+	if f == nil || f.flight == nil {
+		return nil
+	}
+	err := f.flight.Wait()
+	f.flight = nil
+	return err
+}
+
+func (f *anchorFile) close() error {
+	if f == nil {
+		return nil
+	}
+	return errors.Join(f.wait(), f.f.Close())
+}

@@ -1,0 +1,291 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"streamlab/errs"
+)
+
+// recover reads what a database holds, checks it and deletes the leftovers of an interrupted commit.
+func (c *Checkpoint) recover() error {
+	txn := c.db.NewTransactionAt(latest, false)
+	defer txn.Discard()
+	commits, err := c.readCommits(txn)
+	if err != nil {
+		return err
+	}
+	offsets, err := c.readOffsets(txn, commits)
+	if err != nil {
+		return err
+	}
+	if err := c.checkAnchor(commits, offsets); err != nil {
+		return err
+	}
+	leftovers, superfluous, err := c.readSegments(txn, commits)
+	if err != nil {
+		return err
+	}
+	// Both at the version of the next batch: a leftover has that version itself, and what is superfluous
+	// is still seen by views of older batches.
+	if err := put(c.db, version(c.head+1), leftovers, func() error { return c.point("compact.mid") }); err != nil {
+		return err
+	}
+	c.drops = superfluous
+	c.setThreshold()
+	return nil
+}
+
+// readCommits reads and checks the commit records, oldest first.
+func (c *Checkpoint) readCommits(txn *badger.Txn) ([]*commitRecord, error) {
+	var commits []*commitRecord
+	var batches []int64
+	keys(txn, []byte{keyCommit, '/'}, func(k []byte, _ uint64) {
+		if n, ok := batchOfKey(k); ok {
+			batches = append(batches, n)
+		}
+	})
+	for i, n := range batches {
+		if i > 0 && n != batches[i-1]+1 {
+			return nil, c.missing("commit", batches[i-1]+1)
+		}
+		_, payload, err := fetch(txn, batchKey(keyCommit, n))
+		var r *commitRecord
+		if err == nil {
+			r, err = decodeCommit(payload)
+		}
+		if err == nil && r.Batch != n {
+			err = fmt.Errorf("it is that of batch %d", r.Batch)
+		}
+		if err == nil && i > 0 && r.Prev != commits[i-1].digest {
+			err = fmt.Errorf("it does not follow batch %d", n-1)
+		}
+		if err == nil {
+			_, err = r.segments()
+		}
+		if err != nil {
+			return nil, corrupt(c.dir, fmt.Sprintf("the commit record of batch %d is not whole", n), err)
+		}
+		commits = append(commits, r)
+	}
+	if len(commits) > 0 {
+		last := commits[len(commits)-1]
+		c.purged = last.From
+		keys(txn, []byte{keyProgress, '/'}, func(k []byte, _ uint64) {
+			if n, ok := batchOfKey(k); ok {
+				c.purged = min(c.purged, n)
+			}
+		})
+		c.head, c.chain, c.from = last.Batch, last.digest, max(last.From, last.Batch-c.retain)
+		// Records below may have been deleted already, none from there on.
+		if c.low = batches[0]; c.low > last.Low {
+			return nil, c.missing("commit", last.Low)
+		}
+	}
+	return commits, nil
+}
+
+func (c *Checkpoint) missing(log string, batch int64) error {
+	return errs.New("CHECKPOINT_LOG_ENTRY_MISSING", "checkpointLocation", c.dir, "log", log, "batchId", batch)
+}
+
+// readOffsets checks the offset log from the oldest retained batch on and gives its fingerprints.
+func (c *Checkpoint) readOffsets(txn *badger.Txn, commits []*commitRecord) (map[int64]digest, error) {
+	payloads := map[int64][]byte{}
+	for _, r := range commits {
+		if r.next != nil {
+			payloads[r.Batch+1] = r.next
+		}
+	}
+	var batches []int64
+	keys(txn, []byte{keyOffsets, '/'}, func(k []byte, _ uint64) {
+		if n, ok := batchOfKey(k); ok {
+			batches = append(batches, n)
+			c.purged = min(c.purged, n)
+		} else if len(k) == 14 {
+			c.long[int64(binary.BigEndian.Uint64(k[2:]))]++
+		}
+	})
+	for _, n := range batches {
+		payload, err := fetchLong(txn, batchKey(keyOffsets, n))
+		if err != nil {
+			return nil, corrupt(c.dir, fmt.Sprintf("the offset record of batch %d is not whole", n), err)
+		}
+		payloads[n] = payload
+	}
+	batches = batches[:0]
+	for n := range payloads {
+		batches = append(batches, n)
+	}
+	slices.Sort(batches)
+	if n := len(batches); n > 0 && batches[n-1] > c.head+1 {
+		return nil, errs.New("CHECKPOINT_LOG_GAP", "checkpointLocation", c.dir,
+			"lastOffsets", batches[n-1], "lastCommit", c.head)
+	}
+	prints := map[int64]digest{}
+	for _, n := range batches {
+		r, print, err := decodeOffsets(payloads[n])
+		if err == nil && r.Batch != n {
+			err = fmt.Errorf("it is that of batch %d", r.Batch)
+		}
+		if prev, ok := prints[n-1]; err == nil && ok && r.Prev != prev {
+			err = fmt.Errorf("it does not follow batch %d", n-1)
+		}
+		if err != nil {
+			return nil, corrupt(c.dir, fmt.Sprintf("the offset record of batch %d is not whole", n), err)
+		}
+		prints[n] = print
+		c.planned, c.print = n, print
+		if n == c.head+1 {
+			c.pending = &r.Entry
+		}
+	}
+	for _, r := range commits {
+		print, ok := prints[r.Batch]
+		if !ok && r.Batch >= c.from {
+			return nil, c.missing("offset", r.Batch)
+		}
+		if ok && print != r.Offset {
+			return nil, corrupt(c.dir, fmt.Sprintf("batch %d was committed with other offsets than are logged", r.Batch), nil)
+		}
+	}
+	return prints, nil
+}
+
+// checkAnchor finds out whether the database forgot something that was durable.
+func (c *Checkpoint) checkAnchor(commits []*commitRecord, offsets map[int64]digest) error {
+	if c.anchor == nil {
+		return nil
+	}
+	a := c.anchor.last
+	lost := func(what string, from, to int64) error {
+		return errs.New("CHECKPOINT_LOST_COMMITS", "checkpointLocation", c.dir,
+			"range", fmt.Sprintf("%d to %d", from, to), "what", what)
+	}
+	if c.head < a.lastCommitted {
+		return lost("committed", c.head+1, a.lastCommitted)
+	}
+	if c.planned < a.lastPlanned {
+		return lost("planned", c.planned+1, a.lastPlanned)
+	}
+	if n := a.lastCommitted; n >= 0 && n >= c.low {
+		if commits[n-c.low].digest != a.chain {
+			return lost("committed with another content", n, n)
+		}
+	}
+	if n := a.lastPlanned; n >= c.from && n >= 0 && offsets[n] != a.fingerprint {
+		return lost("planned with other offsets", n, n)
+	}
+	return nil
+}
+
+// readSegments lists the segments by keys alone, tells leftovers from what counts, and checks that what
+// the commit records speak of is there.
+func (c *Checkpoint) readSegments(txn *badger.Txn, commits []*commitRecord) (leftovers, superfluous []write, err error) {
+	parts := map[group]int{}
+	for _, letter := range []byte{keyBase, keyDelta, keyRelease, keyCovered} {
+		keys(txn, []byte{letter, '/'}, func(k []byte, v uint64) {
+			g, part, ok := groupOfKey(k)
+			if !ok {
+				err = corrupt(c.dir, fmt.Sprintf("the database has an unknown key %x", k), nil)
+				return
+			}
+			if v > version(c.head) {
+				leftovers = append(leftovers, write{key: k})
+				return
+			}
+			parts[g] = max(parts[g], part+1)
+		})
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for g, n := range parts {
+		ref := partsOf(g, n)
+		switch g.letter {
+		case keyCovered:
+			covered, err := readCovered(txn, g)
+			if err != nil {
+				return nil, nil, corrupt(c.dir, "a record of covered deltas is not whole", err)
+			}
+			superfluous = append(superfluous, c.shard(g.shard).cover(covered, ref)...)
+		case keyRelease:
+			buckets, err := readRelease(txn, g)
+			if err != nil {
+				return nil, nil, corrupt(c.dir, fmt.Sprintf("a release of batch %d is not whole", g.batch), err)
+			}
+			s := c.shard(g.shard)
+			s.addDelta(ref)
+			for _, b := range buckets {
+				s.release(b, g.batch)
+			}
+		case keyDelta:
+			c.shard(g.shard).addDelta(ref)
+		case keyBase:
+			superfluous = append(superfluous, c.shard(g.shard).addBase(ref)...)
+		}
+	}
+	for _, r := range commits {
+		segments, err := r.segments()
+		if err != nil {
+			return nil, nil, corrupt(c.dir, fmt.Sprintf("the commit record of batch %d is not whole", r.Batch), err)
+		}
+		for i, note := range r.Groups {
+			if note.Parts > 0 {
+				continue
+			}
+			s := c.shard(note.group().shard)
+			s.addDelta(groupRef{group: note.group()})
+			if note.Kind == keyRelease {
+				for _, b := range decodeRelease(segments[i]) {
+					s.release(b, note.Batch)
+				}
+			}
+		}
+	}
+	if err := c.checkGroups(commits, parts); err != nil {
+		return nil, nil, err
+	}
+	for _, s := range c.shards {
+		superfluous = append(superfluous, s.tidy()...)
+		for _, d := range s.deltas {
+			if d.parts == 0 {
+				c.inline[d.batch]++
+			}
+		}
+	}
+	return leftovers, superfluous, nil
+}
+
+// checkGroups reports a group that a commit record tells of, that is still needed and is not there.
+// The indexes still know of every release that a commit record at hand made, but for those in parts that
+// are deleted: the bases of such a shard are not checked.
+func (c *Checkpoint) checkGroups(commits []*commitRecord, parts map[group]int) error {
+	forgotten := map[Shard]bool{}
+	for _, r := range commits {
+		for _, note := range r.Groups {
+			if note.Kind == keyRelease && note.Parts > 0 && parts[note.group()] == 0 {
+				forgotten[note.group().shard] = true
+			}
+		}
+	}
+	for _, r := range commits {
+		for _, note := range r.Groups {
+			g := note.group()
+			if note.Parts == 0 || parts[g] == note.Parts {
+				continue
+			}
+			if g.letter == keyBase && forgotten[g.shard] {
+				continue
+			}
+			if c.shard(g.shard).needs(g) {
+				return corrupt(c.dir, fmt.Sprintf("state written by batch %d is missing: operator %d, range %d, store %q",
+					r.Batch, note.Op, note.Range, note.Store), nil)
+			}
+		}
+	}
+	return nil
+}
