@@ -1,0 +1,236 @@
+package codec
+
+import (
+	"bytes"
+	"compress/bzip2"
+	"compress/gzip"
+	"compress/zlib"
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"streamlab/errs"
+)
+
+// MaxRecord is the longest record that is read; a longer one is an error and not a full memory.
+const MaxRecord = 16 << 20
+
+const blockSize = 1 << 20
+
+// Input is a part of a file. A record belongs to the part in which it begins.
+type Input struct {
+	Path     string // for messages
+	From, To int64  // bytes; To 0 is the end. Parts of compressed files and of documents are whole files.
+	Open     func() (File, error)
+}
+
+// File is an open file.
+type File interface {
+	io.Reader
+	io.ReaderAt
+	io.Closer
+}
+
+// Compressed says whether the name of a file has the ending of a codec, so that it can be read from its
+// start only.
+func Compressed(name string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".gz", ".gzip", ".bz2", ".zst", ".zstd", ".deflate", ".snappy", ".lz4":
+		return true
+	}
+	return false
+}
+
+func decompress(name string, r io.Reader) (io.Reader, func(), error) {
+	none := func() {}
+	switch ext := strings.ToLower(filepath.Ext(name)); ext {
+	case ".gz", ".gzip":
+		z, err := gzip.NewReader(r)
+		return z, none, err
+	case ".bz2":
+		return bzip2.NewReader(r), none, nil
+	case ".deflate":
+		z, err := zlib.NewReader(r)
+		return z, none, err
+	case ".zst", ".zstd":
+		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
+		if err != nil {
+			return nil, none, err
+		}
+		return z, z.Close, nil
+	case ".snappy", ".lz4":
+		return nil, none, errs.New("UNSUPPORTED_FEATURE", "feature", "Reading "+ext+" files")
+	}
+	return r, none, nil
+}
+
+var blocks = sync.Pool{New: func() any { b := make([]byte, blockSize); return &b }}
+
+// Read reads the records of a part into d. full is called whenever d has many rows; it may Take them. An
+// error is FAILED_READ_FILE with the cause inside, or the context's, or that of full.
+func (r *Reader) Read(ctx context.Context, d Decoder, in Input, full func() error) error {
+	f, err := in.Open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	stop := error(nil)
+	wrap := func() error {
+		if stop = full(); stop != nil {
+			return stop
+		}
+		return ctx.Err()
+	}
+	err = r.read(d, f, in, wrap)
+	if err == nil || stop != nil || ctx.Err() != nil {
+		return err
+	}
+	return errs.Wrap(err, "FAILED_READ_FILE.NO_HINT", "path", in.Path)
+}
+
+const enough = 16384
+
+func (r *Reader) read(d Decoder, f File, in Input, full func() error) error {
+	var src io.Reader = f
+	if Compressed(in.Path) {
+		z, stop, err := decompress(in.Path, f)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		src = z
+	} else if in.From > 0 || in.To > 0 {
+		// One byte before the part tells whether a record begins with the part.
+		from := max(0, in.From-int64(max(1, len(r.LineSep))))
+		src = io.NewSectionReader(f, from, 1<<62-from)
+		if in.From > 0 {
+			return r.lines(d, src, in.From-from, in, full)
+		}
+	}
+	d.Begin(in.Path, true)
+	if r.Document {
+		return r.document(d, src, full)
+	}
+	return r.lines(d, src, 0, in, full)
+}
+
+var bom = []byte("\xEF\xBB\xBF")
+
+func (r *Reader) document(d Decoder, src io.Reader, full func() error) error {
+	limit := int64(MaxRecord)
+	if r.Format == "csv" {
+		limit = 1 << 30 // a document of records, each of which is bounded below
+	}
+	var b bytes.Buffer
+	n, err := b.ReadFrom(io.LimitReader(src, limit+1))
+	if err != nil {
+		return err
+	}
+	if n > limit {
+		return errs.New("RECORD_TOO_LARGE", "limit", limit, "path", "")
+	}
+	if err := d.Document(bytes.TrimPrefix(b.Bytes(), bom)); err != nil {
+		return err
+	}
+	return full()
+}
+
+// lines reads the records of a part from src. skip is the number of bytes of src before the part: the
+// record that they belong to is somebody else's.
+func (r *Reader) lines(d Decoder, src io.Reader, skip int64, in Input, full func() error) error {
+	bp := blocks.Get().(*[]byte)
+	buf := *bp
+	defer func() { blocks.Put(bp) }()
+	if skip > 0 {
+		d.Begin(in.Path, false)
+	}
+	left := int64(1) << 62 // records that begin at left or behind it are not ours
+	if in.To > 0 {
+		left = in.To - in.From + skip
+	}
+	start := skip == 0
+	pos := int64(0) // of buf[0] in src
+	have := 0
+	for {
+		n, err := io.ReadFull(src, buf[have:])
+		have += n
+		last := err != nil
+		if last && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return err
+		}
+		s := buf[:have]
+		at := 0
+		if start && pos == 0 && bytes.HasPrefix(s, bom) {
+			at = len(bom)
+		}
+		for at < have {
+			if start && pos+int64(at) >= left {
+				return full()
+			}
+			end, next := r.lineEnd(s, at)
+			if end < 0 {
+				if !last {
+					break
+				}
+				end, next = have, have
+			} else if next == have && !last && s[have-1] == '\r' {
+				break // its line feed may come with the next block
+			}
+			if start {
+				if err := d.Record(s[at:end]); err != nil {
+					return err
+				}
+				if d.Rows() >= enough {
+					if err := full(); err != nil {
+						return err
+					}
+				}
+			}
+			start = true
+			at = next
+		}
+		if last {
+			return full()
+		}
+		copy(buf, s[at:])
+		have -= at
+		pos += int64(at)
+		if have == len(buf) { // a record longer than the buffer
+			if have >= MaxRecord {
+				return errs.New("RECORD_TOO_LARGE", "limit", MaxRecord, "path", in.Path)
+			}
+			bigger := make([]byte, 2*len(buf))
+			copy(bigger, buf)
+			buf = bigger
+		}
+	}
+}
+
+// lineEnd finds the end of the record at i and the start of the next; -1 if it does not end in s.
+func (r *Reader) lineEnd(s []byte, i int) (end, next int) {
+	if len(r.LineSep) > 0 {
+		if n := bytes.Index(s[i:], r.LineSep); n >= 0 {
+			return i + n, i + n + len(r.LineSep)
+		}
+		return -1, 0
+	}
+	n := bytes.IndexByte(s[i:], '\n')
+	if n < 0 {
+		n = len(s) - i
+	}
+	if cr := bytes.IndexByte(s[i:i+n], '\r'); cr >= 0 {
+		if i+cr+1 < len(s) && s[i+cr+1] == '\n' {
+			return i + cr, i + cr + 2
+		}
+		return i + cr, i + cr + 1
+	}
+	if i+n == len(s) {
+		return -1, 0
+	}
+	return i + n, i + n + 1
+}

@@ -1,0 +1,348 @@
+package codec
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"streamlab/columnar"
+	"streamlab/errs"
+	"streamlab/sql/types"
+)
+
+// Settings are what a format is told: options of the reader or writer, settings of the session.
+type Settings struct {
+	Format string                                    // "json", "csv", "text"
+	Option func(name string) (value string, ok bool) // nil: none
+	Conf   func(key string) string                   // nil: none
+	Zone   *time.Location                            // nil: UTC
+	Now    func() time.Time                          // nil: the clock
+}
+
+func (s Settings) text(name, def string) string {
+	if s.Option != nil {
+		if v, ok := s.Option(name); ok {
+			return v
+		}
+	}
+	return def
+}
+
+func invalid(option, value, requirement string) error {
+	return errs.New("INVALID_OPTION", "option", option, "value", value, "requirement", requirement)
+}
+
+// flag reads a boolean option; the first error is kept in *err.
+func (s Settings) flag(name string, def bool, err *error) bool {
+	v := s.text(name, "")
+	switch {
+	case v == "" && !s.has(name):
+		return def
+	case strings.EqualFold(v, "true"):
+		return true
+	case strings.EqualFold(v, "false"):
+		return false
+	}
+	if *err == nil {
+		*err = invalid(name, v, "must be 'true' or 'false'")
+	}
+	return def
+}
+
+func (s Settings) has(name string) bool {
+	if s.Option == nil {
+		return false
+	}
+	_, ok := s.Option(name)
+	return ok
+}
+
+func (s Settings) conf(key string) string {
+	if s.Conf == nil {
+		return ""
+	}
+	return s.Conf(key)
+}
+
+// Mode says what becomes of a record that does not fit.
+type Mode uint8
+
+// The parse modes.
+const (
+	Permissive Mode = iota
+	DropMalformed
+	FailFast
+)
+
+func (m Mode) String() string { return [...]string{"PERMISSIVE", "DROPMALFORMED", "FAILFAST"}[m] }
+
+// Reader is a format with its options, checked against a schema. It is immutable and shared; each goroutine
+// makes a Decoder of its own.
+type Reader struct {
+	Settings
+	schema  types.Schema // all data columns
+	columns []int        // those that are built
+	mode    Mode
+	corrupt int // index in columns of the column for corrupt records; -1: none
+	LineSep []byte
+	// Document is set if a file is one document and not a record a line.
+	Document bool
+
+	zone       *time.Location
+	clockNow   func() time.Time
+	dateFormat *Pattern
+	tsFormat   *Pattern
+	ntzFormat  *Pattern
+
+	json jsonOptions
+	csv  csvOptions
+	text textOptions
+}
+
+type textOptions struct{ whole bool }
+
+// NewReader checks options and schema. columns are the positions of the columns to build; nil is all.
+// Errors: INVALID_OPTION, UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE, _LEGACY_ERROR_TEMP_1097.
+func NewReader(s Settings, schema types.Schema, columns []int) (*Reader, error) {
+	r := &Reader{Settings: s, schema: schema, corrupt: -1, zone: s.Zone, clockNow: s.Now}
+	if columns == nil {
+		for i := range schema {
+			columns = append(columns, i)
+		}
+	}
+	r.columns = columns
+	if s.Format == "text" {
+		return r, r.textSetup()
+	}
+	var err error
+	switch m := s.text("mode", "PERMISSIVE"); strings.ToUpper(m) {
+	case "PERMISSIVE":
+	case "DROPMALFORMED":
+		r.mode = DropMalformed
+	case "FAILFAST":
+		r.mode = FailFast
+	default:
+		return nil, invalid("mode", m, "must be PERMISSIVE, DROPMALFORMED or FAILFAST")
+	}
+	name := s.text("columnNameOfCorruptRecord", s.conf("spark.sql.columnNameOfCorruptRecord"))
+	if name == "" {
+		name = "_corrupt_record"
+	}
+	for k, c := range columns {
+		if schema[c].Name == name {
+			r.corrupt = k
+		}
+	}
+	for _, f := range schema {
+		if f.Name == name && (f.Type.Kind != types.String || !f.Nullable) {
+			return nil, errs.New("_LEGACY_ERROR_TEMP_1097")
+		}
+	}
+	if z := s.text("timeZone", ""); z != "" {
+		off, fixed, loc, ok := parseZone(z)
+		if !ok {
+			return nil, invalid("timeZone", z, "must be a time zone")
+		}
+		if fixed {
+			loc = time.FixedZone(z, off)
+		}
+		r.zone = loc
+	}
+	for _, p := range []struct {
+		name string
+		to   **Pattern
+	}{{"dateFormat", &r.dateFormat}, {"timestampFormat", &r.tsFormat}, {"timestampNTZFormat", &r.ntzFormat}} {
+		if f := s.text(p.name, ""); f != "" {
+			if *p.to, err = ParsePattern(f); err != nil {
+				return nil, invalid(p.name, f, "is no pattern: "+err.Error())
+			}
+		}
+	}
+	r.LineSep = []byte(s.text("lineSep", ""))
+	r.Document = s.flag("multiLine", false, &err)
+	if e := s.text("encoding", s.text("charset", "")); e != "" && !strings.EqualFold(e, "utf-8") && !strings.EqualFold(e, "us-ascii") {
+		known := []string{"us-ascii", "iso-8859-1", "utf-8", "utf-16", "utf-16be", "utf-16le", "utf-32"}
+		for _, k := range known {
+			if strings.EqualFold(k, e) {
+				return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "The encoding "+e+" of files")
+			}
+		}
+		return nil, errs.New("INVALID_PARAMETER_VALUE.CHARSET", "functionName", "`CSVOptions`", "parameter", "`charset`", "charset", e,
+			"charsets", strings.Join(known, ", "))
+	}
+	if s.Format == "csv" {
+		r.csvSetup(&err)
+	} else {
+		r.jsonSetup(&err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range schema {
+		if bad, ok := r.unsupported(f.Type); ok {
+			return nil, errs.New("UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE", "format", strings.ToUpper(s.Format),
+				"columnName", "`"+schema[i].Name+"`", "columnType", `"`+bad.SQL()+`"`)
+		}
+	}
+	return r, nil
+}
+
+func (r *Reader) textSetup() error {
+	var err error
+	r.text.whole = r.flag("wholetext", false, &err)
+	r.Document = r.text.whole
+	r.LineSep = []byte(r.Settings.text("lineSep", ""))
+	return err
+}
+
+// unsupported finds the part of a type that the format cannot read.
+func (r *Reader) unsupported(t types.DataType) (types.DataType, bool) {
+	switch t.Kind {
+	case types.YearMonth, types.DayTime, types.Calendar, types.Variant, types.Time:
+		return t, true
+	case types.Array, types.Map, types.Struct:
+		if r.Format == "csv" {
+			return t, true
+		}
+		if t.Kind == types.Map && t.Key.Kind != types.String {
+			return t, true
+		}
+		if t.Elem != nil {
+			if bad, ok := r.unsupported(*t.Elem); ok {
+				return bad, true
+			}
+		}
+		for _, f := range t.Fields {
+			if bad, ok := r.unsupported(f.Type); ok {
+				return bad, true
+			}
+		}
+	}
+	return t, false
+}
+
+// A Decoder fills columns with records. It belongs to one goroutine.
+type Decoder interface {
+	// Begin is called before the first record of a file; first says that its first byte comes next.
+	Begin(path string, first bool)
+	// Record reads one record without its line end. It may give any number of rows. Errors come in mode
+	// FAILFAST only, without the file's name.
+	Record(rec []byte) error
+	// Document reads a file that is one text.
+	Document(text []byte) error
+	// Rows is the number of rows since the last Take.
+	Rows() int
+	// Take gives the rows away: one vector per column of the reader.
+	Take() []*columnar.Vec
+	// Malformed is the number of records so far that did not fit, and how many of them were left out.
+	Malformed() (all, dropped int64)
+}
+
+// NewDecoder makes a decoder.
+func (r *Reader) NewDecoder() Decoder {
+	rows := rowsOf{r: r, clock: NewClock(r.zone, r.clockNow)}
+	for _, c := range r.columns {
+		rows.cols = append(rows.cols, newColumn(r.schema[c].Name, r.schema[c].Type))
+	}
+	switch r.Format {
+	case "csv":
+		return newCSVDecoder(rows)
+	case "json":
+		return newJSONDecoder(rows)
+	}
+	return &textDecoder{rows}
+}
+
+// rowsOf is what the decoders share: the columns and the number of the row that is being read.
+type rowsOf struct {
+	r                  *Reader
+	clock              *Clock
+	cols               []*column
+	row, cap           int
+	malformed, dropped int64
+}
+
+func (d *rowsOf) Rows() int { return d.row }
+
+func (d *rowsOf) Malformed() (int64, int64) { return d.malformed, d.dropped }
+
+func (d *rowsOf) Begin(string, bool) {}
+
+// room makes place for one more row.
+func (d *rowsOf) room() {
+	if d.row < d.cap {
+		return
+	}
+	d.cap = max(64, 4*d.cap)
+	for _, c := range d.cols {
+		c.grow(d.cap)
+	}
+}
+
+func (d *rowsOf) Take() []*columnar.Vec {
+	out := make([]*columnar.Vec, len(d.cols))
+	n := d.row
+	if n > d.cap {
+		d.cap = n
+	}
+	for i, c := range d.cols {
+		c.grow(n)
+		out[i] = c.take(n)
+	}
+	d.row, d.cap = 0, 0
+	if n >= 4096 { // more of the same is likely
+		d.cap = n + n/8
+		for _, c := range d.cols {
+			c.grow(d.cap)
+		}
+	}
+	return out
+}
+
+// bad ends a row that did not fit. whole says that nothing of it counts. raw is the record, cause the first
+// field's error.
+func (d *rowsOf) bad(raw []byte, whole bool, cause error) error {
+	d.malformed++
+	switch d.r.mode {
+	case FailFast:
+		for _, c := range d.cols {
+			c.forget(d.row)
+		}
+		text := strings.ToValidUTF8(string(raw[:min(len(raw), 1000)]), string(utf8.RuneError))
+		return errs.Wrap(cause, "MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION", "badRecord", text, "failFastMode", "FAILFAST")
+	case DropMalformed:
+		d.dropped++
+		for _, c := range d.cols {
+			c.forget(d.row)
+		}
+		return nil
+	}
+	if whole {
+		for _, c := range d.cols {
+			c.forget(d.row)
+		}
+	}
+	if d.r.corrupt >= 0 {
+		d.cols[d.r.corrupt].setBytes(d.row, raw)
+	}
+	d.row++
+	return nil
+}
+
+type textDecoder struct{ rowsOf }
+
+func (d *textDecoder) Record(rec []byte) error {
+	d.room()
+	for _, c := range d.cols {
+		c.setBytes(d.row, rec)
+	}
+	d.row++
+	return nil
+}
+
+func (d *textDecoder) Document(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	return d.Record(text)
+}
