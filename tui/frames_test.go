@@ -96,6 +96,9 @@ func keyMsgOf(n string) tea.KeyMsg {
 	return tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(n)}
 }
 
+// encoded is the frame as the terminal gets it.
+func (d *driver) encoded() string { _ = d.m.View(); return strings.Join(d.m.frame, "\n") }
+
 func (d *driver) frame() string { _ = d.m.View(); return d.m.cv.Text() }
 
 // frames are the screens that are kept as pictures: which keys lead there.

@@ -129,14 +129,23 @@ func (m *model) rootAction(a screen.Action) (tea.Cmd, bool) {
 		return m.quit(), true
 	case actRedraw:
 		m.dirty = true
-		return tea.ClearScreen, true
+		if m.term != nil {
+			m.term.Redraw()
+		}
+		return nil, true
 	case actMouse:
 		m.mouse = !m.mouse
-		if m.mouse {
-			return tea.Batch(tea.EnableMouseCellMotion, m.say("mouse on: the terminal's own selection needs shift")), true
+		if m.term != nil {
+			m.term.Mouse(m.mouse)
 		}
-		return tea.Batch(tea.DisableMouse, m.say("mouse off")), true
+		if m.mouse {
+			return m.say("mouse on: the terminal's own selection needs shift"), true
+		}
+		return m.say("mouse off"), true
 	case actSuspend:
+		if m.term != nil {
+			m.term.Pause()
+		}
 		return tea.Suspend, true
 	case actCancel:
 		return m.ctrlCKey(), true

@@ -11,6 +11,7 @@ import (
 	"streamlab/internal/safego"
 	"streamlab/tui/canvas"
 	"streamlab/tui/screen"
+	"streamlab/tui/term"
 	"streamlab/tui/widget"
 )
 
@@ -34,7 +35,8 @@ type model struct {
 	w, h   int
 	cv     *canvas.Canvas
 	theme  *canvas.Theme
-	frame  string
+	frame  []string
+	term   *term.Terminal // nil in tests
 	dirty  bool
 	over   []overlay
 	toast  safe.Line
@@ -196,7 +198,10 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		m.blur = true
 	case tea.ResumeMsg:
 		m.dirty = true
-		return tea.Batch(tea.ClearScreen, m.tick())
+		if m.term != nil {
+			m.term.Resume()
+		}
+		return m.tick()
 	case tickMsg:
 		if int(msg) != m.ticks {
 			return nil

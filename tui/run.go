@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -51,13 +53,20 @@ func RunContext(ctx context.Context, opts Options) error {
 		opts.Out = os.Stdout
 	}
 	opts.Theme = term.ThemeFor(opts.Theme, os.Getenv)
-	out := term.NewOutput(opts.Out)
-	opts.slow = out.Slow
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+	defer stop()
+	t, err := term.Open(opts.In, opts.Out)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	opts.slow = t.Slow
 	m := newModel(ctx, opts)
-	m.clip = out.Copy
-	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(opts.In), tea.WithOutput(out),
-		tea.WithAltScreen(), tea.WithReportFocus(), tea.WithFPS(120))
-	_, err := p.Run()
+	m.clip, m.term = t.Copy, t
+	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(opts.In), tea.WithOutput(io.Discard), tea.WithoutRenderer())
+	t.Watch(func(w, h int) { p.Send(tea.WindowSizeMsg{Width: w, Height: h}) })
+	_, err = p.Run()
+	t.Close()
 	if w := m.sh.Bench; w != nil && !m.quits {
 		c, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()

@@ -11,15 +11,18 @@ import (
 
 var tabNames = [5]safe.Line{"1 Queries", "2 Checkpoints", "3 SQL", "4 Labs", "5 Events"}
 
-// View implements tea.Model. Bubble Tea asks after every message; unless something changed the last
-// frame is given again.
+// View implements tea.Model. Bubble Tea's own renderer is off (see package term), so this is only asked
+// for after every message: if something changed, the frame is drawn and handed to the terminal.
 func (m *model) View() string {
 	if m.dirty {
 		m.dirty = false
 		m.draw()
 		m.frame = m.cv.Encode(m.theme)
+		if m.term != nil {
+			m.term.Show(m.frame)
+		}
 	}
-	return m.frame
+	return ""
 }
 
 // draw fills the canvas.

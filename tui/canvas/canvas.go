@@ -94,18 +94,18 @@ func (c *Canvas) Text() string {
 	return b.String()
 }
 
-// Encode gives the frame as terminal text: rows separated by line feeds, no line feed at the end.
+// Encode gives the frame as terminal text, one string a row. A row that does not fill its line ends by
+// erasing the rest of it.
 //
 // Terminals and libraries disagree about the width of many characters. After every cell that is wide
 // or holds more than one code point the cursor is sent to its column, so that only that cell can look
 // odd and everything to the right of it stays in place.
-func (c *Canvas) Encode(t *Theme) string {
+func (c *Canvas) Encode(t *Theme) []string {
+	out := make([]string, c.h)
 	var b strings.Builder
-	b.Grow(c.w*c.h + c.w*c.h/2)
 	for y := range c.h {
-		if y > 0 {
-			b.WriteByte('\n')
-		}
+		b.Reset()
+		b.Grow(2 * c.w)
 		row := c.cells[y*c.w : (y+1)*c.w]
 		end := c.w
 		for end > 0 && row[end-1].text == "" && row[end-1].width == 1 && t.flat(row[end-1].style) {
@@ -137,8 +137,12 @@ func (c *Canvas) Encode(t *Theme) string {
 		if cur != "" {
 			b.WriteString("\x1b[0m")
 		}
+		if end < c.w {
+			b.WriteString("\x1b[K")
+		}
+		out[y] = b.String()
 	}
-	return b.String()
+	return out
 }
 
 // unsure reports whether terminals may disagree about the width of a cell.

@@ -39,7 +39,7 @@ func TestColumnsStayAfterOddText(t *testing.T) {
 		c.Reset(20, 1)
 		c.View().Put(0, 0, safe.Text(s, 0), Text)
 		c.View().Put(10, 0, "|", Text)
-		out := c.Encode(Terminal())
+		out := c.Encode(Terminal())[0]
 		i := strings.IndexByte(out, 'G')
 		if i < 0 || !strings.Contains(out, "G") {
 			t.Errorf("%q: no column is set in %q", s, out)
@@ -56,11 +56,11 @@ func TestEncode(t *testing.T) {
 	c.View().Put(2, 0, "c", Text)
 	c.View().Put(0, 1, "d", Text)
 	c.View().Paint(0, 1, 6, Cursor)
-	want := "\x1b[0;1;31mab\x1b[0mc\n\x1b[0;7md     \x1b[0m"
-	if got := c.Encode(Terminal()); got != want {
+	want := "\x1b[0;1;31mab\x1b[0mc\x1b[K\n\x1b[0;7md     \x1b[0m"
+	if got := strings.Join(c.Encode(Terminal()), "\n"); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := c.Encode(None()); strings.Contains(got, "31") {
+	if got := strings.Join(c.Encode(None()), "\n"); strings.Contains(got, "31") {
 		t.Errorf("theme none has a colour: %q", got)
 	}
 }
