@@ -177,7 +177,7 @@ func (b *Batch) stage() (all []staged, inline []Segment, writes []write) {
 	slices.SortFunc(all, func(x, y staged) int { return compareGroups(x.group, y.group) })
 	for i := range all {
 		s := &all[i]
-		if small <= inlineLimit && (s.letter == keyDelta || s.letter == keyRelease) {
+		if small <= b.c.inlineMax && (s.letter == keyDelta || s.letter == keyRelease) {
 			inline = append(inline, s.segments...)
 			continue
 		}

@@ -53,7 +53,10 @@ type Checkpoint struct {
 	logs     logBuffer
 	states   map[Shard]*resident
 
-	hook func(point string) error // tests crash here; nil otherwise
+	// Tests crash at the hook (nil otherwise) and lower the limits.
+	hook      func(point string) error
+	inlineMax int
+	slack     int64
 }
 
 // Open opens the checkpoint at dir for this caller alone and removes what a crash left; a dir without
@@ -61,7 +64,7 @@ type Checkpoint struct {
 // (CHECKPOINT_IN_USE). A checkpoint that is damaged, or that holds less than it once did, is refused by
 // name: CHECKPOINT_CORRUPT, CHECKPOINT_LOST_COMMITS, CHECKPOINT_LOG_GAP, CHECKPOINT_LOG_ENTRY_MISSING.
 func Open(dir string, o Options) (*Checkpoint, error) {
-	c := &Checkpoint{opts: o, retain: o.MinBatchesToRetain}
+	c := &Checkpoint{opts: o, retain: o.MinBatchesToRetain, inlineMax: inlineLimit, slack: stateSlack}
 	c.reset()
 	if c.retain <= 0 {
 		c.retain = 100

@@ -231,7 +231,7 @@ func (b *Batch) saveStates() error {
 		b.c.mu.Lock()
 		r := b.c.states[s]
 		b.c.mu.Unlock()
-		if b.batch == 0 || r.sinceBase < max(stateSlack, r.bytes) {
+		if b.batch == 0 || r.sinceBase < max(b.c.slack, r.bytes) {
 			continue
 		}
 		base := r.root.segments()

@@ -20,7 +20,8 @@ type View struct {
 	db    *badger.DB
 	txn   *badger.Txn // nil if err is set or there is no state yet
 
-	err error // set by At
+	err   error // set by At
+	ended bool  // guarded by the checkpoint's life
 
 	once   sync.Once
 	broken error // set by load
@@ -71,16 +72,16 @@ func (c *Checkpoint) notRetained(batch int64) error {
 // Close ends the view; a second call does nothing.
 func (v *View) Close() {
 	c := v.c
-	c.life.RLock()
-	defer c.life.RUnlock()
+	c.life.Lock() // no reader of this view is in the database now
+	defer c.life.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	v.ended = true
 	if _, ok := c.views[v]; !ok {
 		return
 	}
 	delete(c.views, v)
 	v.txn.Discard()
-	v.txn, v.db = nil, nil
 	if !c.closed {
 		c.setThreshold()
 	}
@@ -96,7 +97,7 @@ func (v *View) with(f func() error) error {
 	if v.err != nil {
 		return v.err
 	}
-	if v.c.closed || v.txn != nil && v.db != v.c.db {
+	if v.ended || v.c.closed || v.txn != nil && v.db != v.c.db {
 		return errs.New("CHECKPOINT_CLOSED", "checkpointLocation", v.c.dir)
 	}
 	return f()
