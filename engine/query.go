@@ -8,6 +8,7 @@ import (
 
 	"streamlab/errs"
 	"streamlab/internal/safego"
+	"streamlab/sql/types"
 	"streamlab/store"
 )
 
@@ -252,3 +253,6 @@ func (q *StreamingQuery) label() string {
 	}
 	return l
 }
+
+// Schema is the columns of the query's result.
+func (q *StreamingQuery) Schema() types.Schema { return q.driver.p.node.Schema() }

@@ -1,0 +1,497 @@
+//go:build cgo
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"streamlab/engine"
+	"streamlab/engine/exec"
+	"streamlab/errs"
+	"streamlab/lab"
+	"streamlab/sinks/memory"
+	"streamlab/sql/types"
+	"streamlab/store"
+	"streamlab/tui/screen"
+)
+
+// bench shows a lab of this process to the screens.
+type bench struct {
+	w *lab.Workbench
+
+	mu       sync.Mutex
+	consoles map[string]*consoleText
+	cache    map[string]*cachedSnapshot
+}
+
+type cachedSnapshot struct {
+	version int64
+	run     *engine.StreamingQuery
+	refused error
+	snap    *screen.QuerySnapshot
+}
+
+// consoleText keeps the newest lines that a console sink printed.
+type consoleText struct {
+	mu      sync.Mutex
+	lines   []string
+	partial string
+	version int64
+	dropped int64
+}
+
+const keptLines = 5000
+
+func (c *consoleText) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	parts := strings.Split(c.partial+string(p), "\n")
+	c.partial = parts[len(parts)-1]
+	lines := append(c.lines, parts[:len(parts)-1]...)
+	if over := len(lines) - keptLines; over > 0 {
+		c.dropped += int64(over)
+		lines = append([]string(nil), lines[over:]...)
+	}
+	c.lines = lines
+	c.version++
+	return len(p), nil
+}
+
+func (b *bench) console(query string) *consoleText {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := b.consoles[query]
+	if c == nil {
+		c = &consoleText{}
+		b.consoles[query] = c
+	}
+	return c
+}
+
+// Lab says which lab this is.
+func (b *bench) Lab() screen.LabInfo {
+	l := b.w.Lab
+	return screen.LabInfo{Name: l.Name, Title: l.About, About: l.Teaches, Path: l.File, Folder: b.w.Session().Workspace()}
+}
+
+// Queries gives a snapshot per query of the file; unchanged ones are the same pointers.
+func (b *bench) Queries() []*screen.QuerySnapshot {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.cache == nil {
+		b.cache = map[string]*cachedSnapshot{}
+	}
+	out := make([]*screen.QuerySnapshot, 0, len(b.w.Lab.Queries))
+	for _, q := range b.w.Lab.Queries {
+		name := q.Name.Value
+		run, refused := b.w.Query(name), b.w.Refused(name)
+		version := int64(0)
+		if run != nil {
+			version = run.Snapshot().Version
+		}
+		c := b.cache[name]
+		if c == nil || c.version != version || c.run != run || c.refused != refused {
+			n := int64(1)
+			if c != nil {
+				n = c.snap.Version + 1
+			}
+			c = &cachedSnapshot{version, run, refused, b.snapshot(q, run, refused)}
+			c.snap.Version = n
+			b.cache[name] = c
+		}
+		out = append(out, c.snap)
+	}
+	return out
+}
+
+func (b *bench) snapshot(q lab.Query, run *engine.StreamingQuery, refused error) *screen.QuerySnapshot {
+	s := &screen.QuerySnapshot{Name: q.Name.Value, Sink: q.Format.Value, Mode: q.OutputMode.Value, BatchID: -1,
+		Promise: word(promise(q.Format.Value, q.Options["checkpointLocation"].Value != ""))}
+	if s.Mode == "" {
+		s.Mode = "append"
+	}
+	if refused != nil {
+		s.State, s.Error = screen.Failed, asError(refused)
+		return s
+	}
+	if run == nil {
+		return s
+	}
+	x := run.Snapshot()
+	s.ID, s.RunID, s.Message, s.Since, s.Mode, s.Trigger = x.ID, x.RunID, x.Status.Message, x.StartedAt, x.Mode, x.Trigger
+	s.Temporary, s.BatchID = x.Temporary, x.Batch
+	s.Source = strings.Join(x.Sources, ", ")
+	if x.Watermark > 0 {
+		s.Watermark = timeOf(x.Watermark)
+	}
+	switch {
+	case x.Exception != nil:
+		s.State, s.Error = screen.Failed, asError(x.Exception)
+	case x.State == engine.Terminated:
+		s.State = screen.Stopped
+	case x.State == engine.Initializing:
+		s.State = screen.Starting
+	default:
+		s.State = screen.Running
+	}
+	recent := x.Recent
+	if len(recent) > 120 {
+		recent = recent[len(recent)-120:]
+	}
+	for i := range recent {
+		p := &recent[i]
+		if _, ran := p.DurationMs["addBatch"]; !ran {
+			continue // an idle report is no batch
+		}
+		s.Progress = append(s.Progress, progressOf(p))
+	}
+	return s
+}
+
+func asError(err error) *errs.Error {
+	if e := errs.As(err); e != nil {
+		return e
+	}
+	return errs.Wrap(err, "INTERNAL_ERROR", "message", err.Error())
+}
+
+func word(promise string) string { w, _, _ := strings.Cut(promise, ":"); return w }
+
+func progressOf(p *engine.Progress) screen.Progress {
+	out := screen.Progress{BatchID: p.BatchID, Time: p.Timestamp, Duration: time.Duration(p.BatchDuration) * time.Millisecond,
+		RowsIn: p.NumInputRows, RowsOut: p.Sink.NumOutputRows, InputRate: p.InputRate, ProcessRate: p.ProcessedRate,
+		JSON: func() string { return p.Pretty() }}
+	for _, k := range []string{"latestOffset", "getBatch", "queryPlanning", "walCommit", "addBatch", "commitOffsets"} {
+		if ms, ok := p.DurationMs[k]; ok {
+			out.Phases = append(out.Phases, screen.Phase{Name: k, Took: time.Duration(ms) * time.Millisecond})
+		}
+	}
+	if t, err := time.Parse(engine.TimestampLayout, p.EventTime["watermark"]); err == nil && t.UnixMilli() > 0 {
+		out.Watermark = t
+	}
+	for _, o := range p.StateOperators {
+		out.Operators = append(out.Operators, screen.OperatorProgress{Name: o.OperatorName, RowsTotal: o.NumRowsTotal, RowsUpdated: o.NumRowsUpdated,
+			RowsRemoved: o.NumRowsRemoved, DroppedByWatermark: o.NumRowsDroppedByWatermark, MemoryBytes: o.MemoryUsedBytes})
+	}
+	return out
+}
+
+// Events gives the session's events.
+func (b *bench) Events(after int64) ([]screen.Event, int64) {
+	list, newest := b.w.Session().Events(after)
+	out := make([]screen.Event, 0, len(list))
+	for _, e := range list {
+		x := screen.Event{Seq: e.Seq, Time: e.Time, Query: e.Name, Batch: -1, Message: e.Text, Level: screen.Info}
+		switch e.Kind {
+		case engine.QueryProgress:
+			x.Level, x.Batch = screen.Debug, e.Progress.BatchID
+		case engine.QueryIdle:
+			x.Level = screen.Debug
+		case engine.Notice:
+			x.Level = screen.Warn
+		case engine.QueryTerminated:
+			if e.Exception != "" {
+				x.Level = screen.Error
+				if q := b.w.Query(e.Name); q != nil && q.RunID() == e.RunID {
+					x.Err = asError(q.Exception())
+				}
+			}
+		}
+		out = append(out, x)
+	}
+	return out, newest
+}
+
+// Do carries out a command; what takes long goes on after it returned.
+func (b *bench) Do(ctx context.Context, c screen.Command) error {
+	names := []string{c.Query}
+	if c.Query == "" {
+		names = b.w.Names()
+	}
+	long := context.WithoutCancel(ctx)
+	for _, n := range names {
+		run := b.w.Query(n)
+		switch c.Verb {
+		case screen.Start:
+			if _, err := b.w.Start(long, n, lab.StartOptions{}); err != nil {
+				return err
+			}
+		case screen.StopAfterBatch, screen.StopNow:
+			if run != nil {
+				run.RequestStop(c.Verb == screen.StopAfterBatch)
+			}
+		case screen.RunOneBatch:
+			if run != nil && run.IsActive() {
+				return errs.New("QUERY_NAME_ALREADY_ACTIVE", "name", n)
+			}
+			t := engine.AvailableNow()
+			if _, err := b.w.Start(long, n, lab.StartOptions{Trigger: &t, MaxBatches: 1}); err != nil {
+				return err
+			}
+		case screen.Restart:
+			if run != nil {
+				if err := run.StopAfterBatch(); err != nil {
+					return err
+				}
+			}
+			if _, err := b.w.Start(long, n, lab.StartOptions{}); err != nil {
+				return err
+			}
+		default:
+			return errs.New("UNSUPPORTED_FEATURE", "feature", "`"+string(c.Verb)+"` in the workbench")
+		}
+	}
+	return nil
+}
+
+func (b *bench) door() *memory.DB { return memory.Door(b.w.Session().Workspace()) }
+
+// Query asks SQLite what the memory sinks hold.
+func (b *bench) Query(ctx context.Context, sql string, limit int) (screen.Result, error) {
+	t := time.Now()
+	a, err := b.door().Query(ctx, sql, limit)
+	if err != nil {
+		return screen.Result{}, err
+	}
+	r := screen.Result{Total: -1, More: a.More, Took: time.Since(t), Batch: -1}
+	if !a.More {
+		r.Total = int64(len(a.Rows))
+	}
+	for i, n := range a.Columns {
+		r.Columns = append(r.Columns, screen.Column{Name: n, Right: a.Numeric[i]})
+	}
+	for _, row := range a.Rows {
+		cells := make([]screen.Cell, len(row))
+		for i, x := range row {
+			cells[i] = screen.Cell{Text: x.Text, Null: x.Null}
+		}
+		r.Rows = append(r.Rows, cells)
+	}
+	return r, nil
+}
+
+// Catalog lists the tables of memory sinks.
+func (b *bench) Catalog(ctx context.Context) ([]screen.Table, error) {
+	list, err := b.door().Tables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []screen.Table
+	for _, t := range list {
+		x := screen.Table{Name: t.Name, Kind: "memory", Rows: t.Rows}
+		for _, c := range t.Columns {
+			x.Columns = append(x.Columns, screen.Column{Name: c})
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// at opens the checkpoint of a query for looking: that of the running query, or the one on disk.
+func (b *bench) at(query string) (cp *store.Checkpoint, dir string, done func(), err error) {
+	if q := b.w.Query(query); q != nil && q.IsActive() {
+		return q.Checkpoint(), q.Snapshot().Checkpoint, func() {}, nil
+	}
+	if dir, err = b.w.Checkpoint(query); err != nil {
+		return nil, "", nil, err
+	}
+	cp, err = openCheckpoint(dir, query)
+	if err != nil {
+		return nil, dir, nil, err
+	}
+	return cp, dir, func() { cp.Close() }, nil
+}
+
+// Checkpoint tells what a checkpoint holds.
+func (b *bench) Checkpoint(_ context.Context, query string) (*screen.CheckpointInfo, error) {
+	cp, dir, done, err := b.at(query)
+	if err != nil {
+		if dir != "" {
+			return &screen.CheckpointInfo{Query: query, Location: dir, Problem: asError(err)}, nil
+		}
+		return nil, err
+	}
+	defer done()
+	info := &screen.CheckpointInfo{Query: query, Location: dir, Bytes: folderSize(dir)}
+	q := b.w.Query(query)
+	info.InUse = q != nil && q.IsActive()
+	info.Temporary = q != nil && q.Snapshot().Temporary
+	first, last := cp.Retained()
+	for n := first; n <= last; n++ {
+		_, committed, err := cp.Commits(n)
+		if err != nil {
+			return nil, err
+		}
+		info.Batches = append(info.Batches, screen.BatchMark{ID: n, Offsets: true, Commit: committed})
+	}
+	head, ok := cp.Head()
+	if pending, is := cp.Pending(); is {
+		next := int64(0)
+		if ok {
+			next = head + 1
+		}
+		if len(info.Batches) == 0 || info.Batches[len(info.Batches)-1].ID < next {
+			info.Batches = append(info.Batches, screen.BatchMark{ID: next, Offsets: true})
+		}
+		info.Restart = fmt.Sprintf("batch %d runs again with the logged offsets %s", next, strings.Join(pending.Offsets, ", "))
+	} else if ok {
+		info.Restart = fmt.Sprintf("batch %d is planned afresh from where batch %d ended", head+1, head)
+	} else {
+		info.Restart = "batch 0 is planned"
+	}
+	if ok {
+		if q != nil {
+			if p := q.LastProgress(); p != nil {
+				for i, o := range p.StateOperators {
+					info.Operators = append(info.Operators, screen.StateOperator{ID: i, Name: o.OperatorName, Rows: o.NumRowsTotal})
+				}
+			}
+		}
+		if info.Operators == nil {
+			if ops, err := storedOperators(cp); err == nil {
+				for i, o := range ops {
+					info.Operators = append(info.Operators, screen.StateOperator{ID: i, Name: o, Rows: -1})
+				}
+			}
+		}
+	}
+	return info, nil
+}
+
+// CheckpointBatch reads one batch.
+func (b *bench) CheckpointBatch(_ context.Context, query string, batch int64) (*screen.CheckpointBatch, error) {
+	cp, _, done, err := b.at(query)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	o, ok, err := cp.Offsets(batch)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		f, t := cp.Retained()
+		return nil, errs.New("NO_BATCH", "batch", batch, "from", f, "to", t)
+	}
+	x := &screen.CheckpointBatch{ID: batch, Written: timeOf(o.BatchTimestampMs), OffsetsText: offsetsText(o), StateVersion: -1}
+	var before []string
+	if batch > 0 {
+		if prev, ok, err := cp.Offsets(batch - 1); err == nil && ok {
+			before = prev.Offsets
+			if prev.BatchWatermarkMs > 0 {
+				x.LateBefore = timeOf(prev.BatchWatermarkMs)
+			}
+		}
+	}
+	if o.BatchWatermarkMs > 0 {
+		x.ClosesUpTo = timeOf(o.BatchWatermarkMs)
+	}
+	for i, end := range o.Offsets {
+		s := screen.SourceOffset{Source: fmt.Sprintf("source %d", i), End: end, Rows: -1}
+		if i < len(before) {
+			s.Start = before[i]
+		}
+		x.Sources = append(x.Sources, s)
+	}
+	for k, v := range o.Conf {
+		x.Conf = append(x.Conf, screen.KeyValue{Key: k, Value: v})
+	}
+	if c, ok, err := cp.Commits(batch); err != nil {
+		return nil, err
+	} else if ok {
+		x.HasCommit, x.CommitText, x.StateVersion = true, commitText(c), batch+1
+	}
+	return x, nil
+}
+
+// State reads the rows of a stateful operator.
+func (b *bench) State(_ context.Context, query string, batch int64, operator int, filter string, limit int) (screen.Result, error) {
+	t := time.Now()
+	cp, _, done, err := b.at(query)
+	if err != nil {
+		return screen.Result{}, err
+	}
+	defer done()
+	v := cp.At(batch)
+	defer v.Close()
+	batches, schema, err := exec.StateTable(v, operator, "")
+	if err != nil {
+		return screen.Result{}, err
+	}
+	return resultOf(batches, schema, filter, limit, batch, t), nil
+}
+
+// BatchRows gives what a batch sent to its sink.
+func (b *bench) BatchRows(_ context.Context, query string, batch int64, limit int) (screen.Result, error) {
+	t := time.Now()
+	q := b.w.Query(query)
+	if q == nil {
+		return screen.Result{}, errs.New("ROWS_NOT_KEPT", "batch", batch)
+	}
+	rows, total, ok := q.BatchRows(batch)
+	if !ok {
+		return screen.Result{}, errs.New("ROWS_NOT_KEPT", "batch", batch)
+	}
+	r := resultOf(rows, q.Schema(), "", limit, batch, t)
+	r.Total, r.More = total, total > int64(len(r.Rows))
+	r.Note = "as sent to the sink"
+	return r, nil
+}
+
+func resultOf(batches []arrow.RecordBatch, schema types.Schema, filter string, limit int, batch int64, t time.Time) screen.Result {
+	r := screen.Result{Batch: batch}
+	for _, f := range schema {
+		r.Columns = append(r.Columns, screen.Column{Name: f.Name, Type: f.Type.Simple(), Right: f.Type.IsNumeric()})
+	}
+	for _, row := range cellsOf(batches, schema, 0) {
+		if filter != "" && !strings.Contains(strings.Join(row, "\x00"), filter) {
+			continue
+		}
+		r.Total++
+		if limit > 0 && len(r.Rows) >= limit {
+			r.More = true
+			continue
+		}
+		cells := make([]screen.Cell, len(row))
+		for i, x := range row {
+			cells[i] = screen.Cell{Text: x, Null: x == "NULL"}
+		}
+		r.Rows = append(r.Rows, cells)
+	}
+	r.Took = time.Since(t)
+	return r
+}
+
+// Console gives the kept lines of a console sink.
+func (b *bench) Console(query string) screen.Console {
+	c := b.console(query)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return screen.Console{Version: c.version, Lines: c.lines[:len(c.lines):len(c.lines)], Dropped: c.dropped}
+}
+
+// Explain gives plan, schema and promise.
+func (b *bench) Explain(ctx context.Context, query string) (string, error) {
+	return explain(ctx, b.w, query)
+}
+
+// Close stops everything: after the running batches while ctx lasts, then at once.
+func (b *bench) Close(ctx context.Context) error {
+	var runs []*engine.StreamingQuery
+	for _, n := range b.w.Names() {
+		if q := b.w.Query(n); q != nil && q.IsActive() {
+			q.RequestStop(true)
+			runs = append(runs, q)
+		}
+	}
+	for _, q := range runs {
+		_ = q.AwaitTermination(ctx) // its failure stands in its snapshot
+	}
+	return b.w.Close()
+}
