@@ -1,3 +1,0 @@
-package expr
-
-func aggregateFunctions() []Function { return nil }
