@@ -330,7 +330,7 @@ func runKernel(p *Program, e *Scalar, dst *columnar.Vec, argv []*columnar.Vec, n
 			sel = narrow(sel, dst.Valid, idxBuf)
 		}
 	}
-	if dst.Phys != columnar.PNull {
+	if dst.Phys != columnar.PNull || e.Effect {
 		if err := kernel(&p.ctx, dst, argv, sel); err != nil {
 			return err
 		}

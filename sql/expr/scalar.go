@@ -42,7 +42,9 @@ type Scalar struct {
 	PerBatch bool
 	// Alias kernels make dst show (parts of) an argument instead of filling it.
 	Alias bool
-	Pos   errs.Pos // where the user wrote it; zero if unknown
+	// Effect functions run although their type is VOID: raise_error, assert_true.
+	Effect bool
+	Pos    errs.Pos // where the user wrote it; zero if unknown
 }
 
 // NewScalar makes a call that a kernel computes. Nulls are the kernel's business; see Strict.
