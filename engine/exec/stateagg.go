@@ -101,6 +101,8 @@ type stateAggregate struct {
 	ranges  [ranges]*aggregateRange
 	partial []*partialFold
 	out     []outGroups
+	total   int  // groups in out
+	small   bool // all of out is one part
 	count   OperatorCounters
 	lastE   int64
 	batch   int64
@@ -165,6 +167,9 @@ func (o *stateAggregate) open(r *run) (int, error) {
 	}
 	o.collect()
 	o.count.AllUpdatesTimeMs = r.now().Sub(start).Milliseconds()
+	if o.small = o.total <= columnar.MaxBatch; o.small {
+		return min(1, len(o.out)), nil // one record batch, one file
+	}
 	return len(o.out), nil
 }
 
@@ -274,6 +279,7 @@ func (o *stateAggregate) collect() {
 			o.out = append(o.out, outGroups{a, a.out})
 		}
 	}
+	o.total = total
 	o.measure()
 }
 
@@ -287,8 +293,16 @@ func (o *stateAggregate) measure() {
 }
 
 func (o *stateAggregate) part(r *run, w, p int, to emit) error {
-	out := o.out[p]
-	return o.g.push(out.at.t, out.at.aggs, out.groups, to)
+	outs := o.out[p : p+1]
+	if o.small {
+		outs = o.out
+	}
+	for _, out := range outs {
+		if err := o.g.push(out.at.t, out.at.aggs, out.groups, to); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // push emits keys and results of groups in slices.
