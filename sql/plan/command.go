@@ -142,8 +142,8 @@ type Show struct {
 	Like string
 }
 
-// Explain answers with the plan of Query.
-type Explain struct {
+// Explained is EXPLAIN: it answers with the plan of Query.
+type Explained struct {
 	command
 	Mode  string
 	Query Node

@@ -1,0 +1,409 @@
+package plan
+
+import (
+	"sort"
+	"strings"
+
+	"streamlab/errs"
+	"streamlab/sql"
+	"streamlab/sql/expr"
+	"streamlab/sql/types"
+)
+
+func sortStrings(s []string) { sort.Strings(s) }
+
+// item is an entry of a select list.
+type item struct {
+	e       expr.Expr
+	name    string
+	names   []string // AS (a, b) of generators
+	aliased bool
+	star    bool
+	qual    []string
+	span    sql.Span
+	ast     sql.Expr
+}
+
+// query analyses a query; outer is the scope around a subquery, nil at the top.
+func (a *analyzer) query(q *sql.Query, outer *scope) Node {
+	if len(q.With) > 0 {
+		old := a.ctes
+		defer func() { a.ctes = old }()
+		a.with(q, outer)
+	}
+	n := a.body(q.Body, outer, q)
+	return a.limits(n, q.Limit, q.Offset)
+}
+
+func (a *analyzer) with(q *sql.Query, outer *scope) {
+	seen := map[string]bool{}
+	for i := range q.With {
+		c := &q.With[i]
+		k := strings.ToLower(c.Name)
+		if seen[k] {
+			a.fail(q, "DUPLICATED_CTE_NAMES", "duplicateNames", types.Quote(c.Name))
+		}
+		seen[k] = true
+		if q.Recursive && a.mentions(c.Query, c.Name) {
+			a.fail(c, "UNSUPPORTED_FEATURE", "feature", "WITH RECURSIVE")
+		}
+		n := a.query(c.Query, outer)
+		n = a.renamed(c, n, c.Columns)
+		a.ctes = &cteScope{a.ctes, map[string]*cte{k: {n, columnsOf(n, []string{c.Name})}}}
+	}
+}
+
+// mentions reports whether the text of a query holds a name.
+func (a *analyzer) mentions(q *sql.Query, name string) bool {
+	if q.End > len(a.text) {
+		return true
+	}
+	return strings.Contains(strings.ToLower(a.text[q.Start:q.End]), strings.ToLower(name))
+}
+
+// renamed gives other names to the columns of a node; no names keep it.
+func (a *analyzer) renamed(at sql.Node, n Node, names []string) Node {
+	if len(names) == 0 {
+		return n
+	}
+	s := n.Schema()
+	if len(names) != len(s) {
+		a.fail(at, "ASSIGNMENT_ARITY_MISMATCH", "numExpr", len(names), "numTarget", len(s))
+	}
+	return newProject(n, allColumns(n), names)
+}
+
+func (a *analyzer) limits(n Node, limit, offset sql.Expr) Node {
+	l := &Limit{Child: n, N: -1}
+	if limit != nil {
+		l.N = a.count("limit", limit)
+	}
+	if offset != nil {
+		l.Offset = a.count("offset", offset)
+	}
+	if l.N < 0 && offset == nil {
+		return n
+	}
+	return l
+}
+
+// count is the constant of LIMIT or OFFSET.
+func (a *analyzer) count(name string, e sql.Expr) int64 {
+	x := &resolver{a: a, sc: newScope(&OneRow{}, nil, nil)}
+	v := x.expr(e)
+	shown := `"` + v.String() + `"`
+	var l *expr.Literal
+	if !hasSubquery(v) {
+		var err error
+		l, err = expr.Const(v, a.conf.Expr)
+		a.check(e, err)
+	}
+	switch {
+	case l == nil:
+		a.fail(e, "INVALID_LIMIT_LIKE_EXPRESSION.IS_UNFOLDABLE", "name", name, "expr", shown)
+	case l.Type().Kind != types.Int:
+		a.fail(e, "INVALID_LIMIT_LIKE_EXPRESSION.DATA_TYPE", "name", name, "expr", shown, "dataType", `"`+l.Type().SQL()+`"`)
+	case l.Value.IsNull(0):
+		a.fail(e, "INVALID_LIMIT_LIKE_EXPRESSION.IS_NULL", "name", name, "expr", shown)
+	case l.Value.I32[0] < 0:
+		a.fail(e, "INVALID_LIMIT_LIKE_EXPRESSION.IS_NEGATIVE", "name", name, "expr", shown, "v", l.Value.I32[0])
+	}
+	return int64(l.Value.I32[0])
+}
+
+// body analyses a body with the ordering of its query q; q is nil for bodies inside set operations.
+func (a *analyzer) body(b sql.Body, outer *scope, q *sql.Query) Node {
+	if s, ok := b.(*sql.Select); ok {
+		return a.selectBody(s, outer, q)
+	}
+	var n Node
+	switch t := b.(type) {
+	case *sql.SetOp:
+		n = a.setOp(t, outer)
+	case *sql.Values:
+		n = a.values(t)
+	case *sql.TableBody:
+		n = trimmed(a.relation(t.Table, outer))
+	case *sql.Parens:
+		n = a.query(t.Query, outer)
+	case *sql.PipeBody:
+		n = a.pipe(t, outer)
+	default:
+		a.fail(b, "UNSUPPORTED_FEATURE", "feature", "this query")
+	}
+	if q == nil {
+		return n
+	}
+	sc := newScope(n, columnsOf(n, nil), outer)
+	return a.sorts(sc, q, func(e sql.Expr) expr.Expr {
+		return (&resolver{a: a, sc: sc}).expr(e)
+	})
+}
+
+// trimmed is a scope's visible columns as a node.
+func trimmed(sc *scope) Node {
+	var es []expr.Expr
+	var names []string
+	same := true
+	for _, c := range sc.cols {
+		if c.hidden {
+			continue
+		}
+		same = same && c.index == len(es)
+		es = append(es, &expr.Column{Index: c.index, Field: c.field})
+		names = append(names, c.name)
+	}
+	if same && len(es) == len(sc.node.Schema()) {
+		return sc.node
+	}
+	return newProject(sc.node, es, names)
+}
+
+// sorts puts ORDER BY and SORT BY over a node whose columns are all that they may see.
+func (a *analyzer) sorts(sc *scope, q *sql.Query, resolve func(sql.Expr) expr.Expr) Node {
+	n := sc.node
+	items := q.OrderBy
+	local := false
+	if len(items) == 0 {
+		items, local = q.SortBy, len(q.SortBy) > 0
+	}
+	if len(items) == 0 {
+		return n
+	}
+	var orders []Ordering
+	if q.OrderAll {
+		for _, c := range allColumns(n) {
+			orders = append(orders, ordering(c, items[0]))
+		}
+	} else {
+		for _, it := range items {
+			if i, ok := a.ordinal(it.Expr, "spark.sql.orderByOrdinal"); ok {
+				if i < 1 || i > len(n.Schema()) {
+					a.fail(it.Expr, "ORDER_BY_POS_OUT_OF_RANGE", "index", i, "size", len(n.Schema()))
+				}
+				orders = append(orders, ordering(columnAt(n, i-1), it))
+				continue
+			}
+			e := resolve(it.Expr)
+			a.orderable(it, e)
+			orders = append(orders, ordering(strip(e), it))
+		}
+	}
+	return &Sort{Child: n, Orders: orders, Local: local}
+}
+
+func (a *analyzer) orderable(at sql.Node, e expr.Expr) {
+	if !orderable(e.Type()) {
+		a.fail(at, "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE", "functionName", "`sortorder`",
+			"dataType", `"`+e.Type().SQL()+`"`, "sqlExpr", `"`+e.String()+` ASC NULLS FIRST"`)
+	}
+}
+
+func orderable(t types.DataType) bool {
+	switch t.Kind {
+	case types.Map, types.Variant, types.Calendar:
+		return false
+	case types.Array:
+		return orderable(*t.Elem)
+	case types.Struct:
+		for _, f := range t.Fields {
+			if !orderable(f.Type) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// ordinal is the position that an integer literal stands for.
+func (a *analyzer) ordinal(e sql.Expr, key string) (int, bool) {
+	if !a.conf.on(key, true) {
+		return 0, false
+	}
+	if p, ok := e.(*sql.Param); ok {
+		v, _ := (&resolver{a: a, sc: newScope(&OneRow{}, nil, nil)}).param(p).(*expr.Literal)
+		if v == nil || v.Type().Kind != types.Int || v.Value.IsNull(0) {
+			return 0, false
+		}
+		return int(v.Value.I32[0]), true
+	}
+	l, ok := e.(*sql.Literal)
+	if !ok || l.Kind != "int" {
+		return 0, false
+	}
+	n, neg := 0, false
+	for i, r := range l.Text {
+		if r == '-' && i == 0 {
+			neg = true
+			continue
+		}
+		if r < '0' || r > '9' || n > 1<<24 {
+			return 0, false
+		}
+		n = n*10 + int(r-'0')
+	}
+	if neg {
+		n = -n
+	}
+	return n, true
+}
+
+// ---- set operations
+
+func (a *analyzer) setOp(s *sql.SetOp, outer *scope) Node {
+	l, r := a.body(s.Left, outer, nil), a.body(s.Right, outer, nil)
+	ls, rs := l.Schema(), r.Schema()
+	op := strings.ToUpper(s.Op)
+	if op == "MINUS" {
+		op = "EXCEPT"
+	}
+	shown := op
+	if s.All && op != "UNION" {
+		shown += " ALL"
+	}
+	if len(ls) != len(rs) {
+		a.fail(s, "NUM_COLUMNS_MISMATCH", "operator", shown, "firstNumColumns", len(ls),
+			"invalidOrdinalNum", "second", "invalidNumColumns", len(rs))
+	}
+	common := make([]types.DataType, len(ls))
+	for i := range ls {
+		t, ok := expr.CommonTypeOf(ls[i].Type, rs[i].Type, a.conf.Expr)
+		if !ok {
+			a.fail(s, "INCOMPATIBLE_COLUMN_TYPE", "operator", shown, "columnOrdinalNumber", ordinalWord(i),
+				"tableOrdinalNumber", "second", "dataType1", `"`+rs[i].Type.SQL()+`"`, "dataType2", `"`+ls[i].Type.SQL()+`"`, "hint", "")
+		}
+		common[i] = t
+		if (op != "UNION" || !s.All) && t.Kind == types.Map {
+			a.fail(s, "UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE", "colName", types.Quote(ls[i].Name), "dataType", `"`+t.SQL()+`"`)
+		}
+	}
+	l, r = a.castTo(l, common), a.castTo(r, common)
+	ls, rs = l.Schema(), r.Schema()
+	out := make(types.Schema, len(ls))
+	for i := range ls {
+		out[i] = ls[i]
+		out[i].Nullable = ls[i].Nullable || rs[i].Nullable
+	}
+	if op == "UNION" {
+		inputs := []Node{l, r}
+		if u, ok := l.(*Union); ok && unionAll(s.Left) {
+			inputs = append(append([]Node{}, u.Inputs...), r)
+		}
+		var n Node = &Union{Inputs: inputs, Out: out}
+		if !s.All {
+			n = distinct(n)
+		}
+		return n
+	}
+	if op == "EXCEPT" {
+		for i := range out {
+			out[i].Nullable = ls[i].Nullable
+		}
+	}
+	return &SetOp{Except: op == "EXCEPT", All: s.All, Left: l, Right: r, Out: out}
+}
+
+func unionAll(b sql.Body) bool {
+	s, ok := b.(*sql.SetOp)
+	return ok && s.All && strings.EqualFold(s.Op, "UNION")
+}
+
+func ordinalWord(i int) string {
+	words := []string{"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"}
+	if i < len(words) {
+		return words[i]
+	}
+	return itoa(i+1) + "th"
+}
+
+// castTo casts the columns of a node to types; the node itself if they are so already.
+func (a *analyzer) castTo(n Node, ts []types.DataType) Node {
+	es := allColumns(n)
+	changed := false
+	for i, e := range es {
+		if !e.Type().Equal(ts[i]) {
+			es[i] = expr.CastTo(e, ts[i], a.conf.Expr)
+			changed = true
+		}
+	}
+	if !changed {
+		return n
+	}
+	return newProject(n, es, n.Schema().Names())
+}
+
+// ---- VALUES
+
+func (a *analyzer) values(v *sql.Values) Node {
+	x := &resolver{a: a, sc: newScope(&OneRow{}, nil, nil)}
+	width := -1
+	cells := make([][]expr.Expr, len(v.Rows))
+	for i, row := range v.Rows {
+		list := row
+		if len(row) == 1 {
+			if r, ok := row[0].(*sql.RowExpr); ok {
+				list = r.Items
+			}
+		}
+		if width < 0 {
+			width = len(list)
+		}
+		if len(list) != width {
+			a.fail(v, "INVALID_INLINE_TABLE.NUM_COLUMNS_MISMATCH", "expectedNumCols", width, "actualNumCols", len(list), "rowIndex", i)
+		}
+		for _, e := range list {
+			r := x.expr(e)
+			if al, ok := r.(*expr.Alias); ok {
+				r = al.Child
+			}
+			if hasAggregate(r) || hasSubquery(r) || anyExpr(r, func(y expr.Expr) bool { _, g := y.(*expr.Column); return g }) {
+				a.fail(e, "INVALID_INLINE_TABLE.CANNOT_EVALUATE_EXPRESSION_IN_INLINE_TABLE", "expr", `"`+r.String()+`"`)
+			}
+			cells[i] = append(cells[i], strip(r))
+		}
+	}
+	ts := make([]types.DataType, width)
+	out := make(types.Schema, width)
+	for c := 0; c < width; c++ {
+		for i := range cells {
+			t := cells[i][c].Type()
+			if i == 0 {
+				ts[c] = t
+				continue
+			}
+			u, ok := expr.TightestCommonType(ts[c], t)
+			if !ok {
+				a.fail(v, "INVALID_INLINE_TABLE.INCOMPATIBLE_TYPES_IN_INLINE_TABLE", "colName", "`col"+itoa(c+1)+"`")
+			}
+			ts[c] = u
+		}
+		out[c] = types.Field{Name: "col" + itoa(c+1), Type: ts[c]}
+	}
+	return a.constantRows(v, cells, ts, out)
+}
+
+// constantRows evaluates rows of constants to a Values node.
+func (a *analyzer) constantRows(at sql.Node, cells [][]expr.Expr, ts []types.DataType, out types.Schema) Node {
+	vecs := newColumns(ts)
+	for _, row := range cells {
+		for c, e := range row {
+			l, err := expr.Const(expr.CastTo(e, ts[c], a.conf.Expr), a.conf.Expr)
+			a.check(at, err)
+			if l == nil {
+				a.fail(at, "INVALID_INLINE_TABLE.CANNOT_EVALUATE_EXPRESSION_IN_INLINE_TABLE", "expr", `"`+e.String()+`"`)
+			}
+			out[c].Nullable = out[c].Nullable || l.Value.IsNull(0)
+			vecs.append(c, l)
+		}
+	}
+	return &Values{Rows: vecs.batches(out, len(cells)), Out: out}
+}
+
+// proposalError is UNRESOLVED_COLUMN for a name that is not in a list.
+func proposalError(name string, s types.Schema) *errs.Error {
+	cols := make([]column, len(s))
+	for i, f := range s {
+		cols[i] = column{name: f.Name, index: i, field: f}
+	}
+	return errs.As(unresolvedColumn([]string{name}, cols))
+}

@@ -1,0 +1,506 @@
+package plan
+
+import (
+	"sort"
+	"strings"
+
+	"streamlab/errs"
+	"streamlab/sql"
+	"streamlab/sql/expr"
+	"streamlab/sql/types"
+)
+
+// resolver turns syntax into bound expressions over a scope.
+type resolver struct {
+	a       *analyzer
+	sc      *scope
+	lambdas []*expr.LambdaVar // parameters in sight, innermost last
+	// aliases are select items in sight: lateral ones, or all of them in GROUP BY, HAVING, ORDER BY.
+	aliases []*item
+	// outputFirst lets aliases win over columns, as in ORDER BY.
+	outputFirst bool
+	// outputOnly hides the scope's columns (ORDER BY over DISTINCT).
+	outputOnly            bool
+	generators            bool // allowed at the top
+	inAggregate, inWindow bool
+	windows               map[string]*sql.WindowSpec // WINDOW clause
+	noOuter               bool
+}
+
+func (x *resolver) fail(at sql.Node, condition string, params ...any) {
+	x.a.fail(at, condition, params...)
+}
+func (x *resolver) failWith(at sql.Node, err error) { x.a.failWith(at, err) }
+
+// build calls a function of the table and places its errors.
+func (x *resolver) build(at sql.Node, name string, args ...expr.Expr) expr.Expr {
+	e, err := expr.Build(name, args, x.a.conf.Expr)
+	x.a.check(at, err)
+	x.place(at, e)
+	return e
+}
+
+func (x *resolver) place(at sql.Node, e expr.Expr) {
+	if x.a.text != "" && at.Pos().End > 0 {
+		pos, _ := sql.Place(x.a.text, at.Pos())
+		expr.SetPos(e, pos)
+	}
+}
+
+func (x *resolver) exprs(list []sql.Expr) []expr.Expr {
+	out := make([]expr.Expr, 0, len(list))
+	for _, e := range list {
+		out = append(out, x.expr(e))
+	}
+	return out
+}
+
+// top resolves an expression at whose top a generator may stand.
+func (x *resolver) top(e sql.Expr) expr.Expr {
+	if f, ok := e.(*sql.FuncCall); ok && x.generators {
+		if g := x.generator(f); g != nil {
+			return g
+		}
+	}
+	return x.expr(e)
+}
+
+func (x *resolver) expr(e sql.Expr) expr.Expr {
+	switch n := e.(type) {
+	case *sql.Literal:
+		return x.literal(n)
+	case *sql.Interval:
+		return x.interval(n)
+	case *sql.Name:
+		return x.name(n)
+	case *sql.Paren:
+		return x.expr(n.X)
+	case *sql.Unary:
+		return x.unary(n)
+	case *sql.Binary:
+		return x.binary(n)
+	case *sql.Between:
+		r := x.build(n, "between", x.expr(n.X), x.expr(n.Lo), x.expr(n.Hi))
+		return x.negated(n, n.Not, r)
+	case *sql.In:
+		args := append([]expr.Expr{x.expr(n.X)}, x.exprs(n.List)...)
+		return x.negated(n, n.Not, x.build(n, "in", args...))
+	case *sql.Like:
+		return x.like(n)
+	case *sql.Is:
+		return x.is(n)
+	case *sql.Case:
+		return x.caseWhen(n)
+	case *sql.Cast:
+		return x.cast(n)
+	case *sql.FuncCall:
+		return x.call(n)
+	case *sql.Subscript:
+		r, err := expr.NewGetItem(x.expr(n.X), x.expr(n.Index), x.a.conf.Expr)
+		x.a.check(n, err)
+		x.place(n, r)
+		return r
+	case *sql.Field:
+		r, err := expr.NewGetField(x.expr(n.X), n.Name, x.a.conf.Expr)
+		x.a.check(n, err)
+		return r
+	case *sql.Param:
+		return x.param(n)
+	case *sql.RowExpr:
+		var args []expr.Expr
+		for i, it := range n.Items {
+			r := x.expr(it)
+			name := ""
+			switch c := r.(type) {
+			case *expr.Alias:
+				name, r = c.Name, c.Child
+			case *expr.Column:
+				name = c.Field.Name
+			default:
+				name = "col" + itoa(i+1)
+				if f, ok := it.(*sql.Name); ok {
+					name = f.Parts[len(f.Parts)-1]
+				}
+			}
+			args = append(args, expr.StringLit(name), r)
+		}
+		return x.build(n, "named_struct", args...)
+	case *sql.Collate:
+		return x.build(n, "collate", x.expr(n.X), expr.StringLit(n.Name))
+	case *sql.SemiPath:
+		return x.build(n, "semi_structured_extract", x.expr(n.X), expr.StringLit(n.Path))
+	case *sql.Scalar:
+		return x.scalarSubquery(n)
+	case *sql.Exists:
+		return x.existsSubquery(n)
+	case *sql.InQuery:
+		return x.inSubquery(n)
+	case *sql.Star:
+		x.fail(n, "INVALID_USAGE_OF_STAR_OR_REGEX", "elem", "'*'", "prettyName", "expression `unresolvedstar`")
+	case *sql.Lambda:
+		x.fail(n, "INVALID_LAMBDA_FUNCTION_CALL.NON_HIGHER_ORDER_FUNCTION", "class", "")
+	}
+	x.fail(e, "UNSUPPORTED_FEATURE", "feature", "this expression")
+	return nil
+}
+
+func itoa(i int) string { return expr.IntLit(int32(i)).String() }
+
+func (x *resolver) negated(at sql.Node, not bool, e expr.Expr) expr.Expr {
+	if not {
+		return x.build(at, "not", e)
+	}
+	return e
+}
+
+func (x *resolver) unary(n *sql.Unary) expr.Expr {
+	v := x.expr(n.X)
+	switch n.Op {
+	case "-":
+		return x.build(n, "unary-", v)
+	case "+":
+		return x.build(n, "unary+", v)
+	case "~":
+		return x.build(n, "~", v)
+	}
+	return x.build(n, "not", v)
+}
+
+func (x *resolver) binary(n *sql.Binary) expr.Expr {
+	l, r := x.expr(n.X), x.expr(n.Y)
+	switch n.Op {
+	case "!=":
+		return x.build(n, "not", x.build(n, "=", l, r))
+	case "||":
+		return x.build(n, "concat", l, r)
+	}
+	return x.build(n, strings.ToLower(n.Op), l, r)
+}
+
+func (x *resolver) like(n *sql.Like) expr.Expr {
+	args := []expr.Expr{x.expr(n.X)}
+	if n.Quantifier != "" {
+		name := "like" + strings.ToLower(n.Quantifier)
+		if n.Not {
+			name = "not" + name
+		}
+		return x.build(n, name, append(args, x.exprs(n.List)...)...)
+	}
+	args = append(args, x.expr(n.Pattern))
+	if n.Escape != nil {
+		args = append(args, x.expr(n.Escape))
+	}
+	return x.negated(n, n.Not, x.build(n, strings.ToLower(n.Op), args...))
+}
+
+func (x *resolver) is(n *sql.Is) expr.Expr {
+	v := x.expr(n.X)
+	switch n.What {
+	case "NULL":
+		if n.Not {
+			return x.build(n, "isnotnull", v)
+		}
+		return x.build(n, "isnull", v)
+	case "UNKNOWN":
+		if n.Not {
+			return x.build(n, "isnotnull", v)
+		}
+		return x.build(n, "isnull", v)
+	case "TRUE", "FALSE":
+		return x.negated(n, n.Not, x.build(n, "<=>", v, expr.BoolLit(n.What == "TRUE")))
+	}
+	return x.negated(n, !n.Not, x.build(n, "<=>", v, x.expr(n.Y)))
+}
+
+func (x *resolver) caseWhen(n *sql.Case) expr.Expr {
+	var operand expr.Expr
+	if n.Operand != nil {
+		operand = x.expr(n.Operand)
+	}
+	var branches []expr.Branch
+	for _, w := range n.Whens {
+		c := x.expr(w.Cond)
+		if operand != nil {
+			c = x.build(n, "=", operand, c)
+		}
+		branches = append(branches, expr.Branch{Cond: c, Value: x.expr(w.Then)})
+	}
+	var els expr.Expr
+	if n.Else != nil {
+		els = x.expr(n.Else)
+	}
+	r, err := expr.NewCase(branches, els, x.a.conf.Expr)
+	x.a.check(n, err)
+	return r
+}
+
+func (x *resolver) cast(n *sql.Cast) expr.Expr {
+	v := x.expr(n.X)
+	t, err := types.ParseType(n.Type.Text)
+	x.a.check(n.Type, err)
+	mode := expr.Explicit
+	if n.Try {
+		mode = expr.Try
+	}
+	r, err := expr.NewCast(v, t, mode, x.a.conf.Expr)
+	x.a.check(n, err)
+	x.place(n, r)
+	return r
+}
+
+func (x *resolver) param(n *sql.Param) expr.Expr {
+	if n.Name != "" {
+		if v, ok := x.a.conf.Params[n.Name]; ok {
+			return v
+		}
+		x.fail(n, "UNBOUND_SQL_PARAMETER", "name", n.Name)
+	}
+	if n.Index < len(x.a.conf.Positional) {
+		return x.a.conf.Positional[n.Index]
+	}
+	x.fail(n, "UNBOUND_SQL_PARAMETER", "name", "_"+itoa(n.Start))
+	return nil
+}
+
+// ---- names
+
+// name resolves a column reference: lambda parameters, output columns where they come first, columns of the
+// scope, aliases, columns of the query around.
+func (x *resolver) name(n *sql.Name) expr.Expr {
+	for i := len(x.lambdas) - 1; i >= 0; i-- {
+		if strings.EqualFold(x.lambdas[i].Name, n.Parts[0]) {
+			return x.fields(n, x.lambdas[i], n.Parts[1:])
+		}
+	}
+	if x.outputFirst {
+		if e := x.alias(n); e != nil {
+			return e
+		}
+	}
+	if !x.outputOnly {
+		if e := x.column(n, x.sc); e != nil {
+			return e
+		}
+	}
+	if !x.outputFirst {
+		if e := x.alias(n); e != nil {
+			return e
+		}
+	}
+	if e := x.windowColumn(n); e != nil {
+		return e
+	}
+	if x.sc.parent != nil {
+		if e := x.column(n, x.sc.parent); e != nil {
+			return e
+		}
+	}
+	if len(n.Parts) == 1 {
+		switch u := strings.ToLower(n.Parts[0]); u {
+		case "current_date", "current_timestamp", "current_time", "current_user", "user", "session_user",
+			"localtimestamp", "current_catalog", "current_database", "current_schema":
+			if _, ok := expr.Lookup(u); ok {
+				return x.build(n, u)
+			}
+		}
+	}
+	x.unresolved(n)
+	return nil
+}
+
+func (x *resolver) alias(n *sql.Name) expr.Expr {
+	var found *item
+	count := 0
+	for _, it := range x.aliases {
+		if strings.EqualFold(it.name, n.Parts[0]) && (it.aliased || x.outputFirst) && it.e != nil {
+			count++
+			if found == nil || !x.outputFirst || identity(found.e) != identity(it.e) {
+				found = it
+			} else {
+				count--
+			}
+		}
+	}
+	if found == nil {
+		return nil
+	}
+	if count > 1 {
+		if x.outputFirst {
+			x.fail(n, "AMBIGUOUS_REFERENCE", "name", quoteParts(n.Parts),
+				"referenceNames", "["+strings.Repeat(types.Quote(found.name)+", ", count-1)+types.Quote(found.name)+"]")
+		}
+		x.fail(n, "AMBIGUOUS_LATERAL_COLUMN_ALIAS", "name", types.Quote(n.Parts[0]), "n", count)
+	}
+	if _, ok := found.e.(*generator); ok && !x.outputFirst {
+		return nil
+	}
+	var e expr.Expr = &named{found.e, n.Parts[0]}
+	if c, ok := found.e.(*expr.Column); ok {
+		d := *c
+		d.Field.Name = n.Parts[0]
+		x.a.spans[&d] = n.Span
+		e = &d
+	}
+	return x.fields(n, e, n.Parts[1:])
+}
+
+// windowColumn is the time window that this query block made, by its plain name.
+func (x *resolver) windowColumn(n *sql.Name) expr.Expr {
+	if x.sc.windowIndex < 0 || !strings.EqualFold(n.Parts[0], x.sc.windowName) {
+		return nil
+	}
+	return x.fields(n, columnAt(x.sc.node, x.sc.windowIndex), n.Parts[1:])
+}
+
+func (x *resolver) column(n *sql.Name, sc *scope) expr.Expr {
+	c, rest := x.match(n, sc)
+	if c == nil {
+		return nil
+	}
+	f := c.field
+	f.Name = n.Parts[len(n.Parts)-len(rest)-1]
+	col := &expr.Column{Index: c.index, Field: f}
+	x.a.spans[col] = n.Span
+	if sc == x.sc {
+		return x.fields(n, col, rest)
+	}
+	return x.fields(n, &outerRef{col}, rest)
+}
+
+// match finds the column that a reference means and what is left of it: names of fields. Qualified matches
+// come before plain ones.
+func (x *resolver) match(n *sql.Name, sc *scope) (*column, []string) {
+	for q := min(len(n.Parts)-1, 3); q >= 0; q-- {
+		var found []*column
+		seen := map[int]bool{}
+		for i := range sc.cols {
+			c := &sc.cols[i]
+			if !strings.EqualFold(c.name, n.Parts[q]) || c.hidden && q == 0 || !qualifies(n.Parts[:q], c.qual) || seen[c.index] {
+				continue
+			}
+			seen[c.index] = true
+			found = append(found, c)
+		}
+		if len(found) > 1 {
+			var names []string
+			for _, c := range found {
+				names = append(names, quoteParts(append(append([]string{}, c.qual...), c.name)))
+			}
+			sort.Strings(names)
+			x.fail(n, "AMBIGUOUS_REFERENCE", "name", quoteParts(n.Parts), "referenceNames", "["+strings.Join(names, ", ")+"]")
+		}
+		if len(found) == 1 {
+			return found[0], n.Parts[q+1:]
+		}
+	}
+	return nil, nil
+}
+
+// qualifies reports whether parts are the end of a qualifier.
+func qualifies(parts, qual []string) bool {
+	if len(parts) > len(qual) {
+		return false
+	}
+	tail := qual[len(qual)-len(parts):]
+	for i, p := range parts {
+		if !strings.EqualFold(p, tail[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (x *resolver) fields(n *sql.Name, e expr.Expr, names []string) expr.Expr {
+	for _, f := range names {
+		r, err := expr.NewGetField(e, f, x.a.conf.Expr)
+		x.a.check(n, err)
+		e = r
+	}
+	return e
+}
+
+func quoteParts(parts []string) string {
+	out := make([]string, len(parts))
+	for i, p := range parts {
+		out[i] = types.Quote(p)
+	}
+	return strings.Join(out, ".")
+}
+
+// unresolved fails with Spark's proposal: names by edit distance, qualified as the reference is.
+func (x *resolver) unresolved(n *sql.Name) {
+	var cols []column
+	if x.outputOnly || x.outputFirst && len(x.sc.cols) == 0 {
+		for _, it := range x.aliases {
+			cols = append(cols, column{name: it.name})
+		}
+	} else {
+		cols = x.sc.cols
+	}
+	x.failWith(n, unresolvedColumn(n.Parts, cols))
+}
+
+func unresolvedColumn(parts []string, cols []column) error {
+	if len(cols) == 0 {
+		return errs.New("UNRESOLVED_COLUMN.WITHOUT_SUGGESTION", "objectName", quoteParts(parts))
+	}
+	return errs.New("UNRESOLVED_COLUMN.WITH_SUGGESTION", "objectName", quoteParts(parts), "proposal", proposal(parts, cols))
+}
+
+func proposal(parts []string, cols []column) string {
+	same := true // all columns have one qualifier
+	for _, c := range cols {
+		same = same && strings.Join(c.qual, ".") == strings.Join(cols[0].qual, ".")
+	}
+	type candidate struct {
+		shown    string
+		distance int
+	}
+	var all []candidate
+	seen := map[string]bool{}
+	for _, c := range cols {
+		if c.hidden {
+			continue
+		}
+		full := append(append([]string{}, c.qual...), c.name)
+		show := full
+		if len(parts) == 1 && same {
+			show = full[len(full)-1:]
+		} else if len(full) > 2 {
+			show = full[len(full)-2:]
+		}
+		s := quoteParts(show)
+		if seen[s] {
+			continue
+		}
+		seen[s] = true
+		all = append(all, candidate{s, levenshtein(s, quoteParts(parts))})
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].distance < all[j].distance })
+	var out []string
+	for i := 0; i < len(all) && i < 5; i++ {
+		out = append(out, all[i].shown)
+	}
+	return strings.Join(out, ", ")
+}
+
+func levenshtein(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		prev := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cur := row[j]
+			cost := prev
+			if a[i-1] != b[j-1] {
+				cost++
+			}
+			row[j] = min(cost, row[j]+1, row[j-1]+1)
+			prev = cur
+		}
+	}
+	return row[len(b)]
+}

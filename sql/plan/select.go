@@ -1,0 +1,408 @@
+package plan
+
+import (
+	"strings"
+
+	"streamlab/sql"
+	"streamlab/sql/expr"
+	"streamlab/sql/types"
+)
+
+// selectBody analyses one SELECT; q is the query around it, whose ORDER BY may see more than the output, or
+// nil.
+func (a *analyzer) selectBody(s *sql.Select, outer *scope, q *sql.Query) Node {
+	sc := a.from(s.From, outer)
+	for i := range s.Views {
+		a.lateralView(sc, &s.Views[i])
+	}
+	if s.Where != nil {
+		a.where(sc, s.Where)
+	}
+	x := &resolver{a: a, sc: sc, windows: map[string]*sql.WindowSpec{}}
+	for _, ws := range [][]sql.NamedWindow{s.Windows, queryWindows(q)} {
+		for _, w := range ws {
+			x.windows[strings.ToLower(w.Name)] = w.Spec
+		}
+	}
+	if s.GroupBy != nil { // the select list may speak of the window that GROUP BY makes
+		for _, g := range s.GroupBy.Items {
+			x.makeWindows(g.Expr)
+			for _, set := range g.Sets {
+				for _, e := range set {
+					x.makeWindows(e)
+				}
+			}
+		}
+	}
+	items := x.items(s.Items)
+	groups := x.groupBy(s.GroupBy, items)
+
+	b := &block{a: a, x: x, sc: sc, items: items}
+	y := *x
+	y.aliases, y.generators = items, false
+	if s.Having != nil {
+		b.having = y.expr(s.Having)
+		b.havingAt = s.Having
+	}
+	if s.Qualify != nil {
+		b.qualify = y.expr(s.Qualify)
+		if !hasWindow(b.qualify) && !anyItem(items, hasWindow) {
+			a.fail(s.Qualify, "QUALIFY_REQUIRES_WINDOW_FUNCTION")
+		}
+		a.boolean(s.Qualify, b.qualify)
+	}
+	if q != nil {
+		b.orders(q, s.Distinct, &y)
+	}
+	grouped := groups != nil || anyItem(items, hasAggregate) || b.having != nil
+	for _, o := range b.sort {
+		grouped = grouped || hasAggregate(o.Child)
+	}
+	if grouped {
+		b.group(groups)
+	} else {
+		b.lower()
+	}
+	b.windows()
+	return b.finish(s.Distinct)
+}
+
+func queryWindows(q *sql.Query) []sql.NamedWindow {
+	if q == nil {
+		return nil
+	}
+	return q.Windows
+}
+
+func anyItem(items []*item, f func(expr.Expr) bool) bool {
+	for _, it := range items {
+		if f(it.e) {
+			return true
+		}
+	}
+	return false
+}
+
+// makeWindows resolves the time window that stands in a grouping expression.
+func (x *resolver) makeWindows(e sql.Expr) {
+	switch n := e.(type) {
+	case *sql.FuncCall:
+		if k := functionName(n.Name); n.Over == nil && (k == "window" || k == "session_window") {
+			x.call(n)
+		}
+	case *sql.Field:
+		x.makeWindows(n.X)
+	case *sql.Paren:
+		x.makeWindows(n.X)
+	}
+}
+
+// items resolves a select list; each entry sees the aliases before it.
+func (x *resolver) items(list []sql.SelectItem) []*item {
+	var out []*item
+	x.generators = true
+	for i := range list {
+		it := &list[i]
+		if s, ok := it.Expr.(*sql.Star); ok {
+			out = append(out, x.star(s)...)
+			continue
+		}
+		x.aliases = out
+		e := x.top(it.Expr)
+		n := &item{e: e, span: it.Span, ast: it.Expr, names: it.Aliases}
+		switch {
+		case it.Alias != "":
+			n.name, n.aliased = it.Alias, true
+		default:
+			n.name = itemName(it.Expr, e)
+		}
+		if al, ok := e.(*expr.Alias); ok {
+			n.e = al.Child
+			if it.Alias == "" {
+				n.name, n.aliased = al.Name, true
+			}
+		}
+		if g, ok := n.e.(*generator); ok {
+			x.generatorNames(it, n, g)
+		}
+		out = append(out, n)
+	}
+	x.generators = false
+	x.aliases = nil
+	return out
+}
+
+// itemName is the name that Spark gives to a select item without alias.
+func itemName(ast sql.Expr, e expr.Expr) string {
+	switch n := ast.(type) {
+	case *sql.Paren:
+		return itemName(n.X, e)
+	case *sql.Name:
+		return n.Parts[len(n.Parts)-1]
+	case *sql.Cast:
+		if name, ok := plainColumn(n.X, e); ok {
+			return name
+		}
+	case *sql.FuncCall:
+		if k := functionName(n.Name); typeFunctions[k] != 0 && len(n.Args) == 1 {
+			if name, ok := plainColumn(n.Args[0], e); ok {
+				return name
+			}
+		}
+		if functionName(n.Name) == "identifier" {
+			if c, ok := e.(*expr.Column); ok {
+				return c.Field.Name
+			}
+		}
+	}
+	return e.String()
+}
+
+// plainColumn is the name of a column whose cast e is.
+func plainColumn(ast sql.Expr, e expr.Expr) (string, bool) {
+	for {
+		switch n := ast.(type) {
+		case *sql.Paren:
+			ast = n.X
+			continue
+		case *sql.Cast:
+			ast = n.X
+			continue
+		case *sql.Name:
+			for {
+				switch c := e.(type) {
+				case *expr.Cast:
+					e = c.Child
+					continue
+				case *expr.Column:
+					return n.Parts[len(n.Parts)-1], true
+				case *named:
+					return c.name, len(n.Parts) == 1
+				}
+				return "", false
+			}
+		}
+		return "", false
+	}
+}
+
+// from joins the relations of FROM with commas.
+func (a *analyzer) from(rels []sql.Relation, outer *scope) *scope {
+	if len(rels) == 0 {
+		return newScope(&OneRow{}, nil, outer)
+	}
+	sc := a.relation(rels[0], outer)
+	for _, r := range rels[1:] {
+		if isLateral(r) {
+			sc = a.lateralJoin(r, &sql.Join{Span: spanOf(r), Kind: sql.InnerJoin, Right: r}, sc, outer)
+			continue
+		}
+		right := a.relation(r, outer)
+		sc = a.joined(r, sql.InnerJoin, sc, right, nil, outer)
+	}
+	return sc
+}
+
+func spanOf(n sql.Node) sql.Span { return n.Pos() }
+
+// boolean demands a condition.
+func (a *analyzer) boolean(at sql.Node, e expr.Expr) {
+	if k := e.Type().Kind; k != types.Boolean && k != types.Null {
+		a.fail(at, "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN", "sqlExpr", `"`+e.String()+`"`,
+			"filter", `"`+e.String()+`"`, "type", `"`+e.Type().SQL()+`"`)
+	}
+}
+
+// where filters a scope.
+func (a *analyzer) where(sc *scope, cond sql.Expr) {
+	x := &resolver{a: a, sc: sc}
+	e := x.expr(cond)
+	if hasAggregate(e) {
+		var list []string
+		expr.Walk(e, func(y expr.Expr) bool {
+			if _, ok := y.(*expr.AggregateCall); ok {
+				list = append(list, y.String())
+			}
+			return true
+		})
+		a.fail(cond, "INVALID_WHERE_CONDITION", "condition", `"`+e.String()+`"`, "expressionList", strings.Join(list, ", "))
+	}
+	if hasWindow(e) {
+		a.fail(cond, "WINDOW_FUNCTION_NOT_ALLOWED_IN_CLAUSE", "clauseName", "WHERE")
+	}
+	a.boolean(cond, e)
+	sc.node = a.filtered(sc.node, e)
+}
+
+// block is a SELECT between resolution and its nodes: the expressions that grouping, windows and generators
+// rewrite together.
+type block struct {
+	a        *analyzer
+	x        *resolver
+	sc       *scope
+	items    []*item
+	having   expr.Expr
+	havingAt sql.Node
+	qualify  expr.Expr
+	sort     []Ordering
+	sortAt   []sql.Node
+	local    bool
+	hidden   bool // aggregates only through HAVING
+}
+
+// slots are all expressions that are computed after grouping.
+func (b *block) slots(having bool) []*expr.Expr {
+	var out []*expr.Expr
+	for _, it := range b.items {
+		out = append(out, &it.e)
+	}
+	if having && b.having != nil {
+		out = append(out, &b.having)
+	}
+	if b.qualify != nil {
+		out = append(out, &b.qualify)
+	}
+	for i := range b.sort {
+		out = append(out, &b.sort[i].Child)
+	}
+	return out
+}
+
+// orders resolves ORDER BY: output columns come first.
+func (b *block) orders(q *sql.Query, distinct bool, y *resolver) {
+	items := q.OrderBy
+	if len(items) == 0 {
+		items, b.local = q.SortBy, len(q.SortBy) > 0
+	}
+	if q.OrderAll {
+		for _, it := range b.items {
+			b.sort = append(b.sort, ordering(it.e, items[0]))
+			b.sortAt = append(b.sortAt, &items[0])
+		}
+		return
+	}
+	z := *y
+	z.outputFirst, z.outputOnly = true, distinct
+	for i := range items {
+		it := &items[i]
+		var e expr.Expr
+		if p, ok := b.a.ordinal(it.Expr, "spark.sql.orderByOrdinal"); ok {
+			if p < 1 || p > len(b.items) {
+				b.a.fail(it.Expr, "ORDER_BY_POS_OUT_OF_RANGE", "index", p, "size", len(b.items))
+			}
+			e = b.items[p-1].e
+		} else {
+			e = z.expr(it.Expr)
+		}
+		if hasWindow(e) && !b.isItem(e) {
+			if _, isName := it.Expr.(*sql.Name); !isName {
+				b.a.fail(it.Expr, "UNSUPPORTED_EXPR_FOR_OPERATOR", "invalidExprSqls", `"`+e.String()+`"`)
+			}
+		}
+		b.a.orderable(it.Expr, e)
+		b.sort = append(b.sort, ordering(e, *it))
+		b.sortAt = append(b.sortAt, it.Expr)
+	}
+}
+
+func (b *block) isItem(e expr.Expr) bool {
+	id := identity(e)
+	for _, it := range b.items {
+		if identity(it.e) == id {
+			return true
+		}
+	}
+	return false
+}
+
+// lower turns the subqueries of the block's expressions into joins below.
+func (b *block) lower() {
+	for _, s := range b.slots(true) {
+		b.sc.node, *s = b.a.lowered(b.sc.node, *s)
+	}
+}
+
+// finish makes generators, projection, DISTINCT and sort.
+func (b *block) finish(isDistinct bool) Node {
+	n := b.sc.node
+	if b.having != nil {
+		n = b.a.filtered(n, b.having)
+	}
+	if b.qualify != nil {
+		n = b.a.filtered(n, b.qualify)
+	}
+	var es []expr.Expr
+	var names []string
+	n, es, names = b.generate(n)
+	extra := 0
+	orders := make([]Ordering, len(b.sort))
+	ids := map[string]int{}
+	for i, e := range es {
+		if _, ok := ids[identity(e)]; !ok {
+			ids[identity(e)] = i
+		}
+	}
+	for i, o := range b.sort {
+		e, whole := overOutput(o.Child, ids, es, names)
+		if !whole {
+			if isDistinct {
+				b.a.failWith(b.sortAt[i], unresolvedColumn([]string{o.Child.String()}, outputColumns(names)))
+			}
+			es = append(es, o.Child)
+			names = append(names, o.Child.String())
+			f := fieldOf(o.Child.String(), o.Child)
+			e = &expr.Column{Index: len(es) - 1, Field: f}
+			extra++
+		}
+		orders[i] = o
+		orders[i].Child = e
+	}
+	var out Node = newProject(n, es, names)
+	if isDistinct {
+		for i, f := range out.Schema() {
+			if f.Type.Kind == types.Map {
+				b.a.fail(b.items[min(i, len(b.items)-1)].span, "UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE",
+					"colName", types.Quote(f.Name), "dataType", `"`+f.Type.SQL()+`"`)
+			}
+		}
+		out = distinct(out)
+	}
+	if len(orders) > 0 {
+		out = &Sort{Child: out, Orders: orders, Local: b.local}
+	}
+	if extra > 0 {
+		keep := allColumns(out)[:len(es)-extra]
+		out = newProject(out, keep, names[:len(es)-extra])
+	}
+	return out
+}
+
+func outputColumns(names []string) []column {
+	out := make([]column, len(names))
+	for i, n := range names {
+		out[i] = column{name: n, index: i}
+	}
+	return out
+}
+
+// overOutput rewrites a sort key to the columns of the projection; whole is false if something is left that
+// the projection does not give.
+func overOutput(e expr.Expr, ids map[string]int, es []expr.Expr, names []string) (out expr.Expr, whole bool) {
+	whole = true
+	var walk func(expr.Expr) expr.Expr
+	walk = func(x expr.Expr) expr.Expr {
+		if i, ok := ids[identity(x)]; ok {
+			return &expr.Column{Index: i, Field: fieldOf(names[i], es[i])}
+		}
+		if _, ok := x.(*expr.Column); ok {
+			whole = false
+			return x
+		}
+		return mapKids(x, walk)
+	}
+	out = strip(walk(e))
+	if !expr.Deterministic(e) && !whole {
+		whole = false
+	}
+	return
+}

@@ -1,0 +1,588 @@
+package plan
+
+import (
+	"strings"
+
+	"streamlab/sql"
+	"streamlab/sql/expr"
+	"streamlab/sql/types"
+)
+
+// Subqueries become joins: a scalar one a join with its only row, correlated ones joins on what they take
+// from the query around, EXISTS and IN semi and anti joins, or a join that says whether a row matches.
+
+func (x *resolver) subquery(at sql.Node, q *sql.Query) Node {
+	if x.sc == nil {
+		x.fail(at, "UNSUPPORTED_FEATURE", "feature", "a subquery here")
+	}
+	ctes := x.a.ctes
+	n := x.a.query(q, x.sc)
+	x.a.ctes = ctes
+	if n.Streaming() {
+		x.fail(at, "INVALID_SUBQUERY_EXPRESSION.STREAMING_QUERY")
+	}
+	return n
+}
+
+// outerNames are the columns that a plan takes from around, as text.
+func outerNames(n Node) string {
+	var names []string
+	seen := map[string]bool{}
+	mapOuter(n, func(o *outerRef) expr.Expr {
+		if s := o.String(); !seen[s] {
+			seen[s] = true
+			names = append(names, s)
+		}
+		return o
+	})
+	return strings.Join(names, ", ")
+}
+
+func (x *resolver) scalarSubquery(q *sql.Scalar) expr.Expr {
+	n := x.subquery(q, q.Query)
+	s := n.Schema()
+	if len(s) != 1 {
+		x.fail(q, "INVALID_SUBQUERY_EXPRESSION.SCALAR_SUBQUERY_RETURN_MORE_THAN_ONE_OUTPUT_COLUMN", "number", len(s))
+	}
+	return &subquery{kind: scalarQuery, node: n, out: s[0].Type, null: true, text: "scalarsubquery(" + outerNames(n) + ")"}
+}
+
+func (x *resolver) existsSubquery(q *sql.Exists) expr.Expr {
+	n := x.subquery(q, q.Query)
+	return &subquery{kind: existsQuery, node: n, out: types.Of(types.Boolean), text: "exists(" + outerNames(n) + ")"}
+}
+
+func (x *resolver) inSubquery(q *sql.InQuery) expr.Expr {
+	var xs []expr.Expr
+	if r, ok := q.X.(*sql.RowExpr); ok {
+		xs = x.exprs(r.Items)
+	} else {
+		xs = []expr.Expr{x.expr(q.X)}
+	}
+	n := x.subquery(q, q.Query)
+	s := n.Schema()
+	if len(s) != len(xs) {
+		var l, r []string
+		for _, e := range xs {
+			l = append(l, `"`+e.String()+`"`)
+		}
+		for _, f := range s {
+			r = append(r, `"`+f.Name+`"`)
+		}
+		x.fail(q, "DATATYPE_MISMATCH.IN_SUBQUERY_LENGTH_MISMATCH", "sqlExpr", `"`+xs[0].String()+`"`, "leftLength", len(xs), "rightLength", len(s),
+			"leftColumns", "["+strings.Join(l, ", ")+"]", "rightColumns", "["+strings.Join(r, ", ")+"]")
+	}
+	ts := make([]types.DataType, len(s))
+	for i := range s {
+		t, ok := expr.CommonTypeOf(xs[i].Type(), s[i].Type, x.a.conf.Expr)
+		if !ok {
+			x.fail(q, "DATATYPE_MISMATCH.IN_SUBQUERY_DATA_TYPE_MISMATCH", "sqlExpr", `"`+xs[i].String()+`"`,
+				"leftType", `"`+xs[i].Type().SQL()+`"`, "rightType", `"`+s[i].Type.SQL()+`"`,
+				"mismatchedColumns", "[("+xs[i].String()+":"+xs[i].Type().SQL()+", "+s[i].Name+":"+s[i].Type.SQL()+")]")
+		}
+		ts[i] = t
+		xs[i] = expr.CastTo(xs[i], t, x.a.conf.Expr)
+	}
+	n = x.a.castTo(n, ts)
+	text := "(" + xs[0].String() + " IN (listquery(" + outerNames(n) + ")))"
+	if q.Not {
+		text = "(NOT " + text + ")"
+	}
+	return &subquery{kind: inQuery, not: q.Not, node: n, xs: xs, out: types.Of(types.Boolean), text: text}
+}
+
+// negation is the argument of NOT.
+func negation(e expr.Expr) (expr.Expr, bool) {
+	if s, ok := e.(*expr.Scalar); ok && strings.EqualFold(s.Name, "not") && len(s.Args) == 1 {
+		return s.Args[0], true
+	}
+	return nil, false
+}
+
+// filtered keeps the rows of n for which cond is true. Conjuncts that are EXISTS or IN become semi and anti
+// joins.
+func (a *analyzer) filtered(n Node, cond expr.Expr) Node {
+	if !hasSubquery(cond) {
+		return &Filter{Child: n, Cond: strip(cond)}
+	}
+	for _, c := range expr.Conjuncts(cond) {
+		anti := false
+		s, ok := c.(*subquery)
+		if inner, not := negation(c); not {
+			if s, ok = inner.(*subquery); ok {
+				anti = true
+			}
+		}
+		if ok && s.kind != scalarQuery {
+			n = a.semi(n, s, anti != s.not)
+			continue
+		}
+		n, c = a.lowered(n, c)
+		n = &Filter{Child: n, Cond: strip(c)}
+	}
+	return n
+}
+
+func (a *analyzer) semi(n Node, s *subquery, anti bool) Node {
+	right, preds := a.pull(s.node, s.kind == existsQuery)
+	width := len(n.Schema())
+	xs := make([]expr.Expr, len(s.xs))
+	for i, e := range s.xs {
+		n, e = a.lowered(n, e)
+		xs[i] = strip(e)
+	}
+	if len(n.Schema()) != width {
+		width = len(n.Schema())
+	}
+	cond := bindOuter(preds, width)
+	kind := LeftSemi
+	if anti {
+		kind = LeftAnti
+	}
+	if !anti || s.kind == existsQuery || len(xs) == 1 && len(preds) == 0 {
+		for i, e := range xs {
+			cond = and(cond, a.equal(e, moved(columnAt(right, i), width)))
+		}
+		j := newJoin(kind, n, right, cond)
+		j.NullAware = anti && s.kind == inQuery
+		return j
+	}
+	for i, e := range xs { // NOT IN: unknown counts as a match
+		eq := a.equal(e, moved(columnAt(right, i), width))
+		cond = and(cond, a.or(eq, a.isNull(eq)))
+	}
+	return newJoin(kind, n, right, cond)
+}
+
+func (a *analyzer) must(e expr.Expr, err error) expr.Expr {
+	a.check(nil, err)
+	return e
+}
+
+func (a *analyzer) equal(x, y expr.Expr) expr.Expr {
+	return a.must(expr.Build("=", []expr.Expr{x, y}, a.conf.Expr))
+}
+func (a *analyzer) or(x, y expr.Expr) expr.Expr {
+	return a.must(expr.Build("or", []expr.Expr{x, y}, a.conf.Expr))
+}
+func (a *analyzer) isNull(x expr.Expr) expr.Expr {
+	return a.must(expr.Build("isnull", []expr.Expr{x}, a.conf.Expr))
+}
+
+// bindOuter makes conditions of a pulled subquery conditions of a join: outer references are the left
+// columns, its own columns are moved behind them.
+func bindOuter(preds []expr.Expr, width int) expr.Expr {
+	var cond expr.Expr
+	for _, p := range preds {
+		cond = and(cond, bindOne(p, width))
+	}
+	return cond
+}
+
+func bindOne(e expr.Expr, width int) expr.Expr {
+	return transform(e, func(x expr.Expr) expr.Expr {
+		switch c := x.(type) {
+		case *expr.Column:
+			d := *c
+			d.Index += width
+			return &d
+		case *outerRef:
+			return c.col
+		}
+		return x
+	})
+}
+
+// lowered replaces the subqueries in an expression over n by columns that joins append to n.
+func (a *analyzer) lowered(n Node, e expr.Expr) (Node, expr.Expr) {
+	if !hasSubquery(e) {
+		return n, e
+	}
+	out := transform(e, func(x expr.Expr) expr.Expr {
+		s, ok := x.(*subquery)
+		if !ok {
+			return x
+		}
+		width := len(n.Schema())
+		switch {
+		case s.kind == scalarQuery && !nodeHasOuter(s.node):
+			out := append(types.Schema{}, s.node.Schema()...)
+			for i := range out {
+				out[i].Nullable, out[i].DelayMicros = true, 0
+			}
+			n = newJoin(Inner, n, &SingleRow{Child: s.node, Out: out}, nil)
+			return &named{columnAt(n, width), s.text}
+		case s.kind == scalarQuery:
+			empty, has := a.emptyValue(s.node)
+			right, preds := a.pull(s.node, false)
+			if has { // tells a row from none
+				right = newProject(right, append(allColumns(right), expr.BoolLit(true)), append(right.Schema().Names(), "__matched"))
+			}
+			j := newJoin(LeftOuter, n, right, bindOuter(preds, width))
+			n = j
+			var v expr.Expr = columnAt(j, width)
+			if has {
+				marker := columnAt(j, len(j.Out)-1)
+				v = a.must(expr.NewCase([]expr.Branch{{Cond: a.isNull(marker), Value: empty}}, v, a.conf.Expr))
+			}
+			return &named{v, s.text}
+		}
+		right, preds := a.pull(s.node, s.kind == existsQuery)
+		cond := bindOuter(preds, width)
+		for i, y := range s.xs {
+			cond = and(cond, a.equal(strip(y), moved(columnAt(right, i), width)))
+		}
+		n = newJoin(Existence, n, right, cond)
+		var v expr.Expr = columnAt(n, width)
+		if s.not {
+			v = a.must(expr.Build("not", []expr.Expr{v}, a.conf.Expr))
+		}
+		return &named{v, s.text}
+	})
+	return n, out
+}
+
+// emptyValue is what an aggregating subquery gives for no rows, if that is not null.
+func (a *analyzer) emptyValue(n Node) (expr.Expr, bool) {
+	switch x := n.(type) {
+	case *Project:
+		vals, ok := a.emptyRow(x.Child)
+		if !ok {
+			return nil, false
+		}
+		e := transform(x.Exprs[0], func(y expr.Expr) expr.Expr {
+			if c, isCol := y.(*expr.Column); isCol {
+				return vals[c.Index]
+			}
+			return y
+		})
+		if hasOuter(e) {
+			return nil, false
+		}
+		l, err := expr.Const(e, a.conf.Expr)
+		if err != nil || l == nil || l.Value.IsNull(0) {
+			return nil, false
+		}
+		return l, true
+	}
+	return nil, false
+}
+
+func (a *analyzer) emptyRow(n Node) ([]expr.Expr, bool) {
+	g, ok := n.(*Aggregate)
+	if !ok || len(g.Keys) > 0 {
+		return nil, false
+	}
+	var out []expr.Expr
+	for _, c := range g.Calls {
+		switch c.Name {
+		case "count", "count_if", "regr_count", "approx_count_distinct":
+			out = append(out, expr.BigIntLit(0))
+		default:
+			out = append(out, expr.NullLit(c.Type()))
+		}
+	}
+	return out, true
+}
+
+// pull takes the conditions that mention the query around out of a plan. The result yields the plan's
+// columns first and then those that the conditions need; the conditions are over it. anyRow says that only
+// the existence of rows matters.
+func (a *analyzer) pull(n Node, anyRow bool) (Node, []expr.Expr) {
+	if !nodeHasOuter(n) {
+		return n, nil
+	}
+	switch x := n.(type) {
+	case *Filter:
+		child, preds := a.pull(x.Child, anyRow)
+		var keep expr.Expr
+		for _, c := range expr.Conjuncts(x.Cond) {
+			if hasOuter(c) {
+				preds = append(preds, c)
+			} else {
+				keep = and(keep, c)
+			}
+		}
+		if keep != nil {
+			child = &Filter{Child: child, Cond: keep}
+		}
+		return child, preds
+	case *Project:
+		child, preds := a.pull(x.Child, anyRow)
+		es := append([]expr.Expr{}, x.Exprs...)
+		names := x.Out.Names()
+		for i, e := range es {
+			if hasOuter(e) {
+				if !anyRow {
+					a.fail(nil, "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_CORRELATED_EXPRESSION_IN_JOIN_CONDITION", "subqueryExpression", e.String())
+				}
+				es[i] = expr.NullLit(e.Type())
+			}
+		}
+		preds = exposed(preds, func(c *expr.Column) int {
+			for i, e := range es {
+				if d, ok := e.(*expr.Column); ok && d.Index == c.Index {
+					return i
+				}
+			}
+			es = append(es, c)
+			names = append(names, c.Field.Name)
+			return len(es) - 1
+		})
+		p := newProject(child, es, names)
+		return p, preds
+	case *Aggregate:
+		if anyRow && len(x.Keys) == 0 {
+			return distinctRow(), nil
+		}
+		child, preds := a.pull(x.Child, false)
+		for _, p := range preds {
+			if s, ok := p.(*expr.Scalar); !ok || s.Name != "=" && s.Name != "<=>" {
+				a.fail(nil, "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.CORRELATED_COLUMN_IS_NOT_ALLOWED_IN_PREDICATE", "treeNode", p.String())
+			}
+		}
+		keys := append([]expr.Expr{}, x.Keys...)
+		var names []string
+		for i := range keys {
+			names = append(names, x.Out[i].Name)
+		}
+		old := len(keys)
+		preds = exposed(preds, func(c *expr.Column) int {
+			for i, k := range keys[old:] {
+				if d, ok := k.(*expr.Column); ok && d.Index == c.Index {
+					return old + i
+				}
+			}
+			keys = append(keys, c)
+			names = append(names, c.Field.Name)
+			return len(keys) - 1
+		})
+		g := newAggregate(child, keys, names, x.Calls)
+		g.Session = x.Session
+		added := len(keys) - old
+		all := allColumns(g)
+		es := append(append(append([]expr.Expr{}, all[:old]...), all[len(keys):]...), all[old:len(keys)]...)
+		var out []string
+		for _, e := range es {
+			out = append(out, e.String())
+		}
+		width := len(x.Out)
+		preds = exposed(preds, func(c *expr.Column) int { return width + c.Index - old })
+		_ = added
+		return newProject(g, es, out), preds
+	case *Sort:
+		child, preds := a.pull(x.Child, anyRow)
+		return &Sort{Child: child, Orders: x.Orders, Local: x.Local}, preds
+	case *Limit:
+		if anyRow && x.Offset == 0 && x.N > 0 {
+			return a.pull(x.Child, true)
+		}
+		return a.pullLimit(x)
+	case *Join:
+		if x.Kind == Inner || x.Kind == LeftOuter && !nodeHasOuter(x.Right) {
+			return a.pullJoin(x)
+		}
+		if (x.Kind == LeftSemi || x.Kind == LeftAnti) && !nodeHasOuter(x.Right) && !ownOuter(x) {
+			child, preds := a.pull(x.Left, anyRow)
+			if len(child.Schema()) == len(x.Left.Schema()) {
+				c := *x
+				c.Left = child
+				return &c, preds
+			}
+		}
+	}
+	a.fail(nil, "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.ACCESSING_OUTER_QUERY_COLUMN_IS_NOT_ALLOWED", "treeNode", Explain(n))
+	return nil, nil
+}
+
+func distinctRow() Node { return &OneRow{} }
+
+// exposed rebinds the inner columns of conditions to where at puts them.
+func exposed(preds []expr.Expr, at func(*expr.Column) int) []expr.Expr {
+	out := make([]expr.Expr, len(preds))
+	for i, p := range preds {
+		out[i] = transform(p, func(x expr.Expr) expr.Expr {
+			if c, ok := x.(*expr.Column); ok {
+				return &expr.Column{Index: at(c), Field: c.Field}
+			}
+			return x
+		})
+	}
+	return out
+}
+
+// pullLimit keeps the first rows of each value of the correlated columns.
+func (a *analyzer) pullLimit(l *Limit) (Node, []expr.Expr) {
+	var order []Ordering
+	below := l.Child
+	if s, ok := below.(*Sort); ok {
+		order, below = s.Orders, s.Child
+	}
+	width := len(l.Schema())
+	project, isProject := below.(*Project) // of hidden sort columns, above the sort
+	if isProject && order == nil {
+		if s, ok := project.Child.(*Sort); ok {
+			child, preds := a.pull(&Limit{Child: s, N: l.N, Offset: l.Offset}, false)
+			es := append([]expr.Expr{}, project.Exprs...)
+			names := project.Out.Names()
+			preds = exposed(preds, func(c *expr.Column) int {
+				es = append(es, c)
+				names = append(names, c.Field.Name)
+				return len(es) - 1
+			})
+			return newProject(child, es, names), preds
+		}
+	}
+	child, preds := a.pull(below, false)
+	var part []expr.Expr
+	for _, p := range preds {
+		expr.Walk(p, func(x expr.Expr) bool {
+			if c, ok := x.(*expr.Column); ok {
+				part = append(part, c)
+			}
+			return true
+		})
+	}
+	if len(order) == 0 {
+		order = []Ordering{{Child: expr.IntLit(1)}}
+	}
+	call := &WindowCall{Name: "row_number", Frame: Frame{Rows: true, From: Bound{Kind: UnboundedPreceding}, To: Bound{Kind: CurrentRow}},
+		Partition: part, Order: order, Out: types.Of(types.Int), Text: "row_number()"}
+	w := &Window{Child: child, Partition: part, Order: order, Calls: []*WindowCall{call},
+		Out: append(append(types.Schema{}, child.Schema()...), types.Field{Name: "__rank", Type: types.Of(types.Int)})}
+	rank := columnAt(w, len(w.Out)-1)
+	var cond expr.Expr
+	if l.N >= 0 {
+		cond = a.must(expr.Build("<=", []expr.Expr{rank, expr.IntLit(int32(l.N + l.Offset))}, a.conf.Expr))
+	}
+	if l.Offset > 0 {
+		cond = and(cond, a.must(expr.Build(">", []expr.Expr{rank, expr.IntLit(int32(l.Offset))}, a.conf.Expr)))
+	}
+	_ = width
+	return &Filter{Child: w, Cond: cond}, preds
+}
+
+func (a *analyzer) pullJoin(x *Join) (Node, []expr.Expr) {
+	lw, rw := len(x.Left.Schema()), len(x.Right.Schema())
+	l, lp := a.pull(x.Left, false)
+	r, rp := a.pull(x.Right, false)
+	nl := len(l.Schema())
+	place := func(i int) int {
+		if i >= lw {
+			return i - lw + nl
+		}
+		return i
+	}
+	c := *x
+	c.Left, c.Right = l, r
+	c.Residual = nil
+	preds := append([]expr.Expr{}, lp...)
+	for _, p := range rp {
+		preds = append(preds, moved(p, nl))
+	}
+	if x.Residual != nil {
+		for _, p := range expr.Conjuncts(x.Residual) {
+			p = mapColumns(p, place)
+			if hasOuter(p) {
+				preds = append(preds, p)
+			} else {
+				c.Residual = and(c.Residual, p)
+			}
+		}
+	}
+	c.Out = joinSchema(x.Kind, l, r)
+	// the plan's own columns first
+	var es []expr.Expr
+	var names []string
+	back := map[int]int{}
+	addColumn := func(i int) {
+		back[i] = len(es)
+		es = append(es, columnAt(&c, i))
+		names = append(names, c.Out[i].Name)
+	}
+	for i := 0; i < lw+rw; i++ {
+		addColumn(place(i))
+	}
+	for i := range c.Out {
+		if _, ok := back[i]; !ok {
+			addColumn(i)
+		}
+	}
+	preds = exposed(preds, func(col *expr.Column) int { return back[col.Index] })
+	return newProject(&c, es, names), preds
+}
+
+// ---- LATERAL
+
+func isLateral(r sql.Relation) bool {
+	switch n := r.(type) {
+	case *sql.SubqueryRelation:
+		return n.Lateral
+	case *sql.TableFunc:
+		return n.Lateral
+	case *sql.ParenRelation:
+		return isLateral(n.Relation)
+	}
+	return false
+}
+
+// lateralJoin joins a relation that sees the columns to its left.
+func (a *analyzer) lateralJoin(r sql.Relation, j *sql.Join, left *scope, outer *scope) *scope {
+	kind := joinKinds[j.Kind]
+	if kind != Inner && kind != LeftOuter {
+		a.fail(j, "INVALID_LATERAL_JOIN_TYPE", "joinType", string(j.Kind))
+	}
+	if t, ok := r.(*sql.TableFunc); ok {
+		x := &resolver{a: a, sc: left, generators: true}
+		if g := x.generator(t.Func); g != nil {
+			return a.generated(t, left, g.(*generator), kind == LeftOuter, t.Alias)
+		}
+	}
+	right := a.relation(r, left)
+	width := len(left.node.Schema())
+	sub := trimmed(right)
+	var post *Project
+	if p, ok := sub.(*Project); ok && ownOuter(p) {
+		post, sub = p, p.Child
+	}
+	node, preds := a.pull(sub, false)
+	jn := newJoin(kind, left.node, node, bindOuter(preds, width))
+	var out Node = jn
+	cols := rescoped(jn, left.cols, nil, width)
+	names := requalifiedNames(right)
+	if post != nil {
+		es := allColumns(jn)[:width]
+		ns := append([]string{}, left.node.Schema().Names()...)
+		for i, e := range post.Exprs {
+			es = append(es, bindOne(e, width))
+			ns = append(ns, post.Out[i].Name)
+		}
+		out = newProject(jn, es, ns)
+	}
+	for i, c := range names {
+		c.index = width + i
+		c.field = refield(c.field, out.Schema()[c.index])
+		cols = append(cols, c)
+	}
+	sc := newScope(out, cols, outer)
+	if j.On != nil {
+		cond := (&resolver{a: a, sc: sc}).expr(j.On)
+		if l, ok := cond.(*expr.Literal); !ok || l.Value.IsNull(0) || !l.Value.Bool(0) {
+			if kind != Inner {
+				a.fail(j, "UNSUPPORTED_FEATURE", "feature", "ON of a LEFT JOIN LATERAL other than true")
+			}
+			sc.node = a.filtered(sc.node, cond)
+		}
+	}
+	return sc
+}
+
+func requalifiedNames(sc *scope) []column {
+	var out []column
+	for _, c := range sc.cols {
+		if !c.hidden {
+			out = append(out, c)
+		}
+	}
+	return out
+}

@@ -1,0 +1,417 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"streamlab/sql"
+	"streamlab/sql/expr"
+	"streamlab/sql/types"
+)
+
+// over resolves a window function.
+func (x *resolver) over(f *sql.FuncCall, name string) expr.Expr {
+	a := x.a
+	if x.inAggregate {
+		x.fail(f, "_LEGACY_ERROR_TEMP_1031")
+	}
+	spec := f.Over
+	if spec.Name != "" && len(spec.PartitionBy) == 0 && len(spec.OrderBy) == 0 && spec.Frame == nil {
+		named, ok := x.windows[strings.ToLower(spec.Name)]
+		if !ok {
+			x.fail(f, "MISSING_WINDOW_SPECIFICATION", "windowName", spec.Name, "docroot", docroot)
+		}
+		for named.Name != "" {
+			next, ok := x.windows[strings.ToLower(named.Name)]
+			if !ok || next == named {
+				x.fail(f, "MISSING_WINDOW_SPECIFICATION", "windowName", named.Name, "docroot", docroot)
+			}
+			named = next
+		}
+		spec = named
+	}
+	w := &WindowCall{Name: name, IgnoreNulls: f.IgnoreNulls}
+	w.Partition = x.exprs(spec.PartitionBy)
+	for i, p := range w.Partition {
+		if !orderable(p.Type()) {
+			x.fail(spec.PartitionBy[i], "EXPRESSION_TYPE_IS_NOT_ORDERABLE", "expr", `"`+p.String()+`"`, "exprType", `"`+p.Type().SQL()+`"`)
+		}
+	}
+	w.Order = x.orderings(spec.OrderBy)
+	text := ""
+	ordered := false
+	ranked := false
+	switch {
+	case windowOnly[name]:
+		args := x.exprs(f.Args)
+		text, ordered, ranked = x.windowFunction(f, w, args)
+	default:
+		fn, ok := expr.Lookup(name)
+		if !ok {
+			x.unknownRoutine(f)
+		}
+		if fn.Kind != expr.AggregateFunction {
+			g := *f
+			g.Over = nil
+			x.fail(f, "UNSUPPORTED_EXPR_FOR_WINDOW", "sqlExpr", `"`+x.call(&g).String()+`"`)
+		}
+		g := *f
+		g.Over = nil
+		c := x.aggregate(&g, name).(*expr.AggregateCall)
+		w.Aggregate, w.Out, w.Null, text = c, c.Type(), c.Nullable(), c.String()
+	}
+	w.Frame = x.frame(f, w, spec, ordered, ranked)
+	over := x.overText(w)
+	w.Text = text + " OVER " + over
+	if f.Distinct {
+		x.fail(f, "DISTINCT_WINDOW_FUNCTION_UNSUPPORTED", "windowExpr", `"`+w.Text+`"`)
+	}
+	if ordered && len(w.Order) == 0 {
+		x.fail(f, "WINDOW_FUNCTION_FRAME_NOT_ORDERED", "wf_name", "`"+name+"`", "wf_expr", `"`+text+`"`)
+	}
+	a.spans[w] = f.Span
+	return w
+}
+
+// windowFunction checks the arguments of a function that exists only with OVER.
+func (x *resolver) windowFunction(f *sql.FuncCall, w *WindowCall, args []expr.Expr) (text string, ordered, fixed bool) {
+	arity := func(lo, hi int) {
+		if len(args) < lo || len(args) > hi {
+			want := itoa(lo)
+			if hi > lo {
+				var l []string
+				for i := lo; i <= hi; i++ {
+					l = append(l, itoa(i))
+				}
+				want = "[" + strings.Join(l, ", ") + "]"
+			}
+			x.fail(f, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "functionName", types.Quote(w.Name), "expectedNum", want, "actualNum", len(args), "docroot", docroot)
+		}
+	}
+	constant := func(e expr.Expr, what string) *expr.Literal {
+		l, err := expr.Const(expr.CastTo(e, types.Of(types.Int), x.a.conf.Expr), x.a.conf.Expr)
+		x.a.check(f, err)
+		if l == nil {
+			x.fail(f, "DATATYPE_MISMATCH.NON_FOLDABLE_INPUT", "sqlExpr", `"`+callText(w.Name, args)+`"`, "inputName", "`"+what+"`",
+				"inputType", `"INT"`, "inputExpr", `"`+e.String()+`"`)
+		}
+		return l
+	}
+	text = callText(w.Name, args)
+	switch w.Name {
+	case "row_number":
+		arity(0, 0)
+		w.Out = types.Of(types.Int)
+		return text, true, true
+	case "rank", "dense_rank":
+		arity(0, 0)
+		w.Out = types.Of(types.Int)
+		return strings.ToUpper(w.Name) + "()", true, true
+	case "percent_rank", "cume_dist":
+		arity(0, 0)
+		w.Out = types.Of(types.Double)
+		if w.Name == "percent_rank" {
+			text = "PERCENT_RANK()"
+		}
+		return text, true, true
+	case "ntile":
+		arity(0, 1)
+		if len(args) == 0 {
+			args = []expr.Expr{expr.IntLit(1)}
+		}
+		l := constant(args[0], "buckets")
+		if l.Value.IsNull(0) || l.Value.I32[0] <= 0 {
+			x.fail(f, "DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE", "sqlExpr", `"`+callText(w.Name, args)+`"`, "exprName", "`buckets`",
+				"valueRange", "(0, 2147483647]", "currentValue", l.String())
+		}
+		w.Args, w.Out = []expr.Expr{l}, types.Of(types.Int)
+		return callText(w.Name, args), true, true
+	case "lag", "lead":
+		arity(1, 3)
+		t := args[0].Type()
+		for len(args) < 3 {
+			if len(args) == 1 {
+				args = append(args, expr.IntLit(1))
+			} else {
+				args = append(args, expr.NullLit(types.Of(types.Null)))
+			}
+		}
+		text = callText(w.Name, args)
+		def, ok := expr.ImplicitCast(args[2], t, x.a.conf.Expr)
+		if !ok {
+			x.fail(f, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "sqlExpr", `"`+text+`"`, "paramIndex", "third",
+				"requiredType", `"`+t.SQL()+`"`, "inputSql", `"`+args[2].String()+`"`, "inputType", `"`+args[2].Type().SQL()+`"`)
+		}
+		w.Args = []expr.Expr{args[0], constant(args[1], "offset"), def}
+		w.Out, w.Null = t, args[0].Nullable() || def.Nullable()
+		return text, true, false
+	}
+	arity(2, 2)
+	l := constant(args[1], "offset")
+	if l.Value.IsNull(0) || l.Value.I32[0] <= 0 {
+		x.fail(f, "DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE", "sqlExpr", `"`+text+`"`, "exprName", "`offset`", "valueRange", "(0, 9223372036854775807]", "currentValue", l.String())
+	}
+	w.Args, w.Out, w.Null = []expr.Expr{args[0], l}, args[0].Type(), true
+	return text, true, false
+}
+
+var boundKinds = map[string]BoundKind{"UNBOUNDED PRECEDING": UnboundedPreceding, "PRECEDING": Preceding,
+	"CURRENT ROW": CurrentRow, "FOLLOWING": Following, "UNBOUNDED FOLLOWING": UnboundedFollowing}
+
+// frame resolves the frame, or gives the default.
+func (x *resolver) frame(f *sql.FuncCall, w *WindowCall, spec *sql.WindowSpec, ordered, fixed bool) Frame {
+	running := Frame{Rows: true, From: Bound{Kind: UnboundedPreceding}, To: Bound{Kind: CurrentRow}}
+	shift := w.Name == "lag" || w.Name == "lead"
+	if spec.Frame == nil {
+		switch {
+		case fixed || w.Aggregate == nil && !shift && false:
+			return running
+		case shift:
+			n := w.Args[1].(*expr.Literal)
+			off := n.Value.I32[0]
+			if w.Name == "lag" {
+				off = -off
+			}
+			b := Bound{Kind: Following, Offset: expr.IntLit(off)}
+			return Frame{Rows: true, From: b, To: b}
+		case len(w.Order) > 0:
+			running.Rows = false
+			return running
+		}
+		return Frame{Rows: true, From: Bound{Kind: UnboundedPreceding}, To: Bound{Kind: UnboundedFollowing}}
+	}
+	fr := Frame{Rows: spec.Frame.Rows}
+	fr.From = x.bound(f, w, spec.Frame, spec.Frame.From)
+	fr.To = x.bound(f, w, spec.Frame, spec.Frame.To)
+	if shift {
+		x.fail(f, "_LEGACY_ERROR_TEMP_1035", "prettyName", w.Name)
+	}
+	if fixed && (!fr.Rows || fr.From.Kind != UnboundedPreceding || fr.To.Kind != CurrentRow) {
+		x.fail(f, "_LEGACY_ERROR_TEMP_1036", "wf", frameText(fr), "required", frameText(running))
+	}
+	if !fr.Rows && (fr.From.Offset != nil || fr.To.Offset != nil) {
+		shown := frameText(fr)
+		switch {
+		case len(w.Order) == 0:
+			x.fail(f, "DATATYPE_MISMATCH.RANGE_FRAME_WITHOUT_ORDER", "sqlExpr", `"`+x.overWith(w, fr)+`"`)
+		case len(w.Order) > 1:
+			x.fail(f, "DATATYPE_MISMATCH.RANGE_FRAME_MULTI_ORDER", "sqlExpr", `"`+x.overWith(w, fr)+`"`, "orderSpec", shown)
+		}
+	}
+	return fr
+}
+
+func (x *resolver) bound(f *sql.FuncCall, w *WindowCall, fr *sql.Frame, b sql.Bound) Bound {
+	out := Bound{Kind: boundKinds[b.Kind]}
+	if b.Expr == nil {
+		return out
+	}
+	e := x.expr(b.Expr)
+	l, err := expr.Const(e, x.a.conf.Expr)
+	x.a.check(b.Expr, err)
+	if l == nil {
+		x.fail(f, "_LEGACY_ERROR_TEMP_0064", "msg", "Frame bound value must be a literal.")
+	}
+	want := types.Of(types.Int)
+	if !fr.Rows && len(w.Order) == 1 {
+		k := w.Order[0].Child.Type()
+		switch {
+		case k.IsNumeric():
+			want = k
+		case k.Kind == types.Date && l.Type().IsIntegral():
+		default:
+			want = l.Type()
+		}
+	}
+	if fr.Rows && l.Type().Kind != types.Int {
+		x.fail(f, "DATATYPE_MISMATCH.SPECIFIED_WINDOW_FRAME_UNACCEPTED_TYPE", "sqlExpr", `""`, "location", "lower", "exprType", `"`+l.Type().SQL()+`"`, "expectedType", `"INT"`)
+	}
+	c := expr.CastTo(l, want, x.a.conf.Expr)
+	if r, err := expr.Const(c, x.a.conf.Expr); err == nil && r != nil {
+		r.Text = l.Text
+		out.Offset = r
+	} else {
+		out.Offset = c
+	}
+	return out
+}
+
+func boundText(b Bound) string {
+	switch b.Kind {
+	case UnboundedPreceding:
+		return "UNBOUNDED PRECEDING"
+	case CurrentRow:
+		return "CURRENT ROW"
+	case UnboundedFollowing:
+		return "UNBOUNDED FOLLOWING"
+	case Preceding:
+		return b.Offset.String() + " PRECEDING"
+	}
+	return b.Offset.String() + " FOLLOWING"
+}
+
+func frameText(f Frame) string {
+	unit := "RANGE"
+	if f.Rows {
+		unit = "ROWS"
+	}
+	return fmt.Sprintf("%s BETWEEN %s AND %s", unit, boundText(f.From), boundText(f.To))
+}
+
+func (x *resolver) overText(w *WindowCall) string { return x.overWith(w, w.Frame) }
+
+func (x *resolver) overWith(w *WindowCall, f Frame) string {
+	var parts []string
+	if len(w.Partition) > 0 {
+		var l []string
+		for _, p := range w.Partition {
+			l = append(l, p.String())
+		}
+		parts = append(parts, "PARTITION BY "+strings.Join(l, ", "))
+	}
+	if len(w.Order) > 0 {
+		var l []string
+		for _, o := range w.Order {
+			l = append(l, orderingText(o))
+		}
+		parts = append(parts, "ORDER BY "+strings.Join(l, ", "))
+	}
+	return "(" + strings.Join(append(parts, frameText(f)), " ") + ")"
+}
+
+func orderingText(o Ordering) string {
+	dir, nulls := "ASC", "LAST"
+	if o.Desc {
+		dir = "DESC"
+	}
+	if o.NullsFirst {
+		nulls = "FIRST"
+	}
+	return o.Child.String() + " " + dir + " NULLS " + nulls
+}
+
+// windows puts Window nodes below the block's expressions and rewrites the functions to their columns.
+// Functions inside arguments of others are computed first.
+func (b *block) windows() {
+	for round := 0; round < 20; round++ {
+		type group struct {
+			calls []*WindowCall
+			ids   map[string]int
+		}
+		groups := map[string]*group{}
+		var order []string
+		for _, s := range b.slots(false) {
+			expr.Walk(*s, func(e expr.Expr) bool {
+				w, ok := e.(*WindowCall)
+				if !ok {
+					return true
+				}
+				for _, in := range windowInputs(w) {
+					if hasWindow(in) {
+						return true
+					}
+				}
+				k := windowKey(w)
+				g := groups[k]
+				if g == nil {
+					g = &group{ids: map[string]int{}}
+					groups[k] = g
+					order = append(order, k)
+				}
+				if _, ok := g.ids[windowID(w)]; !ok {
+					g.ids[windowID(w)] = len(g.calls)
+					g.calls = append(g.calls, w)
+				}
+				return false
+			})
+		}
+		if len(order) == 0 {
+			return
+		}
+		for _, k := range order {
+			g := groups[k]
+			base := len(b.sc.node.Schema())
+			n := newWindow(b.sc.node, g.calls)
+			b.sc.node = n
+			for _, s := range b.slots(false) {
+				*s = replaceWindows(*s, func(w *WindowCall) expr.Expr {
+					if windowKey(w) != k {
+						return nil
+					}
+					i, ok := g.ids[windowID(w)]
+					if !ok {
+						return nil
+					}
+					return columnAt(n, base+i)
+				})
+			}
+		}
+	}
+}
+
+func replaceWindows(e expr.Expr, f func(*WindowCall) expr.Expr) expr.Expr {
+	if w, ok := e.(*WindowCall); ok {
+		if r := f(w); r != nil {
+			return r
+		}
+	}
+	return mapKids(e, func(c expr.Expr) expr.Expr { return replaceWindows(c, f) })
+}
+
+func newWindow(child Node, calls []*WindowCall) *Window {
+	w := &Window{Child: child, Out: append(types.Schema{}, child.Schema()...)}
+	for i, c := range calls {
+		d := *c
+		d.Args = stripAll(c.Args)
+		d.Partition = stripAll(c.Partition)
+		d.Order = append([]Ordering{}, c.Order...)
+		for k := range d.Order {
+			d.Order[k].Child = strip(d.Order[k].Child)
+		}
+		if c.Aggregate != nil {
+			g := *c.Aggregate
+			g.Args = stripAll(g.Args)
+			if g.Filter != nil {
+				g.Filter = strip(g.Filter)
+			}
+			d.Aggregate = &g
+		}
+		if i == 0 {
+			w.Partition, w.Order = d.Partition, d.Order
+		}
+		w.Calls = append(w.Calls, &d)
+		w.Out = append(w.Out, types.Field{Name: c.Text, Type: c.Out, Nullable: c.Null})
+	}
+	return w
+}
+
+func stripAll(es []expr.Expr) []expr.Expr {
+	out := make([]expr.Expr, len(es))
+	for i, e := range es {
+		out[i] = strip(e)
+	}
+	return out
+}
+
+func windowKey(w *WindowCall) string {
+	s := ""
+	for _, p := range w.Partition {
+		s += identity(p) + ";"
+	}
+	s += "|"
+	for _, o := range w.Order {
+		s += identity(o.Child) + fmt.Sprint(o.Desc, o.NullsFirst) + ";"
+	}
+	return s
+}
+
+func windowID(w *WindowCall) string {
+	s := w.Name + frameText(w.Frame) + fmt.Sprint(w.IgnoreNulls)
+	if w.Aggregate != nil {
+		s += identity(w.Aggregate)
+	}
+	for _, a := range w.Args {
+		s += ";" + identity(a)
+	}
+	return s
+}
