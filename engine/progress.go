@@ -26,7 +26,11 @@ type Progress struct {
 	StateOperators []StateOperatorProgress
 	Sources        []SourceProgress
 	Sink           SinkProgress
+	trigger        time.Duration
 }
+
+// TriggerMs is the time of the whole trigger in ms, with fractions that the JSON does not show.
+func (p *Progress) TriggerMs() float64 { return float64(p.trigger.Microseconds()) / 1000 }
 
 // StateOperatorProgress is one stateful operator's part; times are in ms.
 type StateOperatorProgress struct {

@@ -55,6 +55,7 @@ func (d *driver) progress(idle bool) Progress {
 
 func (d *driver) reportBatch() {
 	p := d.progress(false)
+	p.trigger = d.s.now().Sub(d.trigger)
 	p.EventTime = d.eventTime(d.plan.Counters())
 	for _, o := range d.plan.Counters().Operators {
 		p.StateOperators = append(p.StateOperators, d.operator(o))
