@@ -72,7 +72,7 @@ func (s *Session) command(ctx context.Context, n plan.Node) (*DataFrame, error) 
 			rows = append(rows, []any{f.Name, f.Type.Simple(), comment(f)})
 		}
 		return s.answer(types.Schema{text("col_name"), text("data_type"), nullable("comment")}, rows)
-	case *plan.Explain:
+	case *plan.Explained:
 		return s.answer(types.Schema{text("plan")}, [][]any{{plan.Explain(plan.Optimize(c.Query))}})
 	case *plan.Raw:
 		return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "The statement "+c.Kind)

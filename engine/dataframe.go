@@ -134,8 +134,10 @@ func quoteName(name string) string {
 	return strings.Join(parts, ".")
 }
 
-func (s *Session) run(ctx context.Context, st sql.Statement) (*DataFrame, error) {
-	n, err := plan.Analyze(st, s.catalog, planConf(s.conf))
+func (s *Session) run(ctx context.Context, st sql.Statement, text string) (*DataFrame, error) {
+	conf := planConf(s.conf)
+	conf.Text = text
+	n, err := plan.Analyze(st, s.catalog, conf)
 	if err != nil {
 		return nil, err
 	}

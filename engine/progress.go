@@ -67,18 +67,18 @@ type SinkProgress struct {
 	Metrics       map[string]string `json:"metrics,omitempty"`
 }
 
-// rate is a number rounded half-up to one decimal in plain notation, as Spark 4.1 and later print it.
-type rate float64
+// perSecond is a number rounded half-up to one decimal in plain notation, as Spark 4.1 and later print it.
+type perSecond float64
 
-func (r rate) MarshalJSON() ([]byte, error) {
+func (r perSecond) MarshalJSON() ([]byte, error) {
 	return []byte(strconv.FormatFloat(math.Floor(float64(r)*10+0.5)/10, 'f', 1, 64)), nil
 }
 
-func rateOf(f float64) *rate {
+func rateOf(f float64) *perSecond {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil
 	}
-	r := rate(f)
+	r := perSecond(f)
 	return &r
 }
 
@@ -101,8 +101,8 @@ func (s SourceProgress) MarshalJSON() ([]byte, error) {
 		End          json.RawMessage   `json:"endOffset"`
 		Latest       json.RawMessage   `json:"latestOffset"`
 		NumInputRows int64             `json:"numInputRows"`
-		Input        *rate             `json:"inputRowsPerSecond,omitempty"`
-		Processed    *rate             `json:"processedRowsPerSecond,omitempty"`
+		Input        *perSecond             `json:"inputRowsPerSecond,omitempty"`
+		Processed    *perSecond             `json:"processedRowsPerSecond,omitempty"`
 		Metrics      map[string]string `json:"metrics,omitempty"`
 	}{s.Description, offsetJSON(s.StartOffset), offsetJSON(s.EndOffset), offsetJSON(s.LatestOffset),
 		s.NumInputRows, rateOf(s.InputRate), rateOf(s.ProcessedRate), s.Metrics})
@@ -136,8 +136,8 @@ func (p Progress) MarshalJSON() ([]byte, error) {
 		BatchID   int64                   `json:"batchId"`
 		Duration  int64                   `json:"batchDuration"`
 		Rows      int64                   `json:"numInputRows"`
-		Input     *rate                   `json:"inputRowsPerSecond,omitempty"`
-		Processed *rate                   `json:"processedRowsPerSecond,omitempty"`
+		Input     *perSecond                   `json:"inputRowsPerSecond,omitempty"`
+		Processed *perSecond                   `json:"processedRowsPerSecond,omitempty"`
 		Durations map[string]int64        `json:"durationMs,omitempty"`
 		EventTime map[string]string       `json:"eventTime,omitempty"`
 		State     []StateOperatorProgress `json:"stateOperators"`

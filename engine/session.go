@@ -168,7 +168,7 @@ func (s *Session) SQL(ctx context.Context, text string) (*DataFrame, error) {
 	}
 	var df *DataFrame
 	for _, st := range stmts {
-		if df, err = s.run(ctx, st); err != nil {
+		if df, err = s.run(ctx, st, text); err != nil {
 			return nil, err
 		}
 	}

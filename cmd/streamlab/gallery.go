@@ -94,7 +94,7 @@ func (g *gallery) Labs(context.Context) ([]screen.LabEntry, error) {
 
 // Open opens a lab and starts its queries.
 func (g *gallery) Open(ctx context.Context, path string) (screen.Workbench, error) {
-	b := &bench{consoles: map[string]*consoleText{}}
+	b := &localLab{consoles: map[string]*consoleText{}}
 	p, err := g.a.find(path)
 	if err != nil {
 		return nil, err

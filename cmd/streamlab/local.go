@@ -21,8 +21,8 @@ import (
 	"streamlab/tui/screen"
 )
 
-// bench shows a lab of this process to the screens.
-type bench struct {
+// localLab shows a lab of this process to the screens.
+type localLab struct {
 	w *lab.Workbench
 
 	mu       sync.Mutex
@@ -63,7 +63,7 @@ func (c *consoleText) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (b *bench) console(query string) *consoleText {
+func (b *localLab) console(query string) *consoleText {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c := b.consoles[query]
@@ -75,13 +75,13 @@ func (b *bench) console(query string) *consoleText {
 }
 
 // Lab says which lab this is.
-func (b *bench) Lab() screen.LabInfo {
+func (b *localLab) Lab() screen.LabInfo {
 	l := b.w.Lab
 	return screen.LabInfo{Name: l.Name, Title: l.About, About: l.Teaches, Path: l.File, Folder: b.w.Session().Workspace()}
 }
 
 // Queries gives a snapshot per query of the file; unchanged ones are the same pointers.
-func (b *bench) Queries() []*screen.QuerySnapshot {
+func (b *localLab) Queries() []*screen.QuerySnapshot {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.cache == nil {
@@ -110,7 +110,7 @@ func (b *bench) Queries() []*screen.QuerySnapshot {
 	return out
 }
 
-func (b *bench) snapshot(q lab.Query, run *engine.StreamingQuery, refused error) *screen.QuerySnapshot {
+func (b *localLab) snapshot(q lab.Query, run *engine.StreamingQuery, refused error) *screen.QuerySnapshot {
 	s := &screen.QuerySnapshot{Name: q.Name.Value, Sink: q.Format.Value, Mode: q.OutputMode.Value, BatchID: -1,
 		Promise: word(promise(q.Format.Value, q.Options["checkpointLocation"].Value != ""))}
 	if s.Mode == "" {
@@ -183,7 +183,7 @@ func progressOf(p *engine.Progress) screen.Progress {
 }
 
 // Events gives the session's events.
-func (b *bench) Events(after int64) ([]screen.Event, int64) {
+func (b *localLab) Events(after int64) ([]screen.Event, int64) {
 	list, newest := b.w.Session().Events(after)
 	out := make([]screen.Event, 0, len(list))
 	for _, e := range list {
@@ -209,7 +209,7 @@ func (b *bench) Events(after int64) ([]screen.Event, int64) {
 }
 
 // Do carries out a command; what takes long goes on after it returned.
-func (b *bench) Do(ctx context.Context, c screen.Command) error {
+func (b *localLab) Do(ctx context.Context, c screen.Command) error {
 	names := []string{c.Query}
 	if c.Query == "" {
 		names = b.w.Names()
@@ -250,10 +250,10 @@ func (b *bench) Do(ctx context.Context, c screen.Command) error {
 	return nil
 }
 
-func (b *bench) door() *memory.DB { return memory.Door(b.w.Session().Workspace()) }
+func (b *localLab) door() *memory.DB { return memory.Door(b.w.Session().Workspace()) }
 
 // Query asks SQLite what the memory sinks hold.
-func (b *bench) Query(ctx context.Context, sql string, limit int) (screen.Result, error) {
+func (b *localLab) Query(ctx context.Context, sql string, limit int) (screen.Result, error) {
 	t := time.Now()
 	a, err := b.door().Query(ctx, sql, limit)
 	if err != nil {
@@ -277,7 +277,7 @@ func (b *bench) Query(ctx context.Context, sql string, limit int) (screen.Result
 }
 
 // Catalog lists the tables of memory sinks.
-func (b *bench) Catalog(ctx context.Context) ([]screen.Table, error) {
+func (b *localLab) Catalog(ctx context.Context) ([]screen.Table, error) {
 	list, err := b.door().Tables(ctx)
 	if err != nil {
 		return nil, err
@@ -294,7 +294,7 @@ func (b *bench) Catalog(ctx context.Context) ([]screen.Table, error) {
 }
 
 // at opens the checkpoint of a query for looking: that of the running query, or the one on disk.
-func (b *bench) at(query string) (cp *store.Checkpoint, dir string, done func(), err error) {
+func (b *localLab) at(query string) (cp *store.Checkpoint, dir string, done func(), err error) {
 	if q := b.w.Query(query); q != nil && q.IsActive() {
 		return q.Checkpoint(), q.Snapshot().Checkpoint, func() {}, nil
 	}
@@ -309,7 +309,7 @@ func (b *bench) at(query string) (cp *store.Checkpoint, dir string, done func(),
 }
 
 // Checkpoint tells what a checkpoint holds.
-func (b *bench) Checkpoint(_ context.Context, query string) (*screen.CheckpointInfo, error) {
+func (b *localLab) Checkpoint(_ context.Context, query string) (*screen.CheckpointInfo, error) {
 	cp, dir, done, err := b.at(query)
 	if err != nil {
 		if dir != "" {
@@ -365,7 +365,7 @@ func (b *bench) Checkpoint(_ context.Context, query string) (*screen.CheckpointI
 }
 
 // CheckpointBatch reads one batch.
-func (b *bench) CheckpointBatch(_ context.Context, query string, batch int64) (*screen.CheckpointBatch, error) {
+func (b *localLab) CheckpointBatch(_ context.Context, query string, batch int64) (*screen.CheckpointBatch, error) {
 	cp, _, done, err := b.at(query)
 	if err != nil {
 		return nil, err
@@ -411,7 +411,7 @@ func (b *bench) CheckpointBatch(_ context.Context, query string, batch int64) (*
 }
 
 // State reads the rows of a stateful operator.
-func (b *bench) State(_ context.Context, query string, batch int64, operator int, filter string, limit int) (screen.Result, error) {
+func (b *localLab) State(_ context.Context, query string, batch int64, operator int, filter string, limit int) (screen.Result, error) {
 	t := time.Now()
 	cp, _, done, err := b.at(query)
 	if err != nil {
@@ -428,7 +428,7 @@ func (b *bench) State(_ context.Context, query string, batch int64, operator int
 }
 
 // BatchRows gives what a batch sent to its sink.
-func (b *bench) BatchRows(_ context.Context, query string, batch int64, limit int) (screen.Result, error) {
+func (b *localLab) BatchRows(_ context.Context, query string, batch int64, limit int) (screen.Result, error) {
 	t := time.Now()
 	q := b.w.Query(query)
 	if q == nil {
@@ -469,7 +469,7 @@ func resultOf(batches []arrow.RecordBatch, schema types.Schema, filter string, l
 }
 
 // Console gives the kept lines of a console sink.
-func (b *bench) Console(query string) screen.Console {
+func (b *localLab) Console(query string) screen.Console {
 	c := b.console(query)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -477,12 +477,12 @@ func (b *bench) Console(query string) screen.Console {
 }
 
 // Explain gives plan, schema and promise.
-func (b *bench) Explain(ctx context.Context, query string) (string, error) {
+func (b *localLab) Explain(ctx context.Context, query string) (string, error) {
 	return explain(ctx, b.w, query)
 }
 
 // Close stops everything: after the running batches while ctx lasts, then at once.
-func (b *bench) Close(ctx context.Context) error {
+func (b *localLab) Close(ctx context.Context) error {
 	var runs []*engine.StreamingQuery
 	for _, n := range b.w.Names() {
 		if q := b.w.Query(n); q != nil && q.IsActive() {
