@@ -81,6 +81,9 @@ func (t *table) reserve(n int) {
 	for (t.live+n)*2 > size {
 		size *= 2
 	}
+	if size > firstSize && size < 1<<20 {
+		size *= 2 // growing costs more than slots
+	}
 	t.resize(size)
 }
 
@@ -263,10 +266,11 @@ func (t *table) truncate() {
 		t.dirty = t.dirty[:0]
 		return
 	}
-	t.rec.Truncate()
-	if len(t.slots) > 1<<12 {
+	// The next batch is probably like this one: slots are kept unless far too many.
+	if len(t.slots) > 1<<12 && t.live*16 < len(t.slots) {
 		t.slots = make([]uint64, firstSize)
 	}
+	t.rec.Truncate()
 	clear(t.slots)
 	t.shift = uint(64 - bits.Len(uint(len(t.slots)-1)))
 	t.salt = (mulA * (2*uint64(bits.Len(uint(len(t.slots)))) + 1)) | 1
