@@ -1,7 +1,8 @@
 // Package errs holds the one error type that a user may see, in the form Spark users know: a named
 // condition, its SQLSTATE, parameters that fill a message template, a place, a cause and a hint.
 //
-// Conditions live in conditions.d, one file a room of the house, embedded and merged here. Names, SQLSTATEs and parameters of conditions that
+// Conditions live in conditions.d, one file a room of the house, embedded and merged here in the order of
+// the files' names; a_states.json, first, has the SQLSTATE of every condition that Spark has. Names, SQLSTATEs and parameters of conditions that
 // Spark has are Spark's; the texts are ours. An error whose condition is not in the table is a bug and
 // says so in its message instead of panicking: a wrong message must never hide the failure behind it.
 package errs
@@ -101,7 +102,7 @@ func (e *Error) WithExcerpt(line string) *Error {
 // Message is the filled template without condition name, place or hint.
 func (e *Error) Message() string {
 	c, ok := lookup(e.Condition)
-	if !ok {
+	if !ok || c.Message == "" {
 		var b strings.Builder
 		for i, k := range sortedKeys(e.Params) {
 			if i > 0 {
