@@ -273,6 +273,9 @@ func writeIdentity(b *strings.Builder, e expr.Expr) {
 			return
 		}
 		tag = x.Name + "|" + x.Extra + "|" + x.Out.SQL()
+		if x.Type().IsDatetime() && strings.Contains(x.Text, " - ") {
+			tag += "-" // sums of times hide their sign in the kernel
+		}
 		if commutative[strings.ToLower(x.Name)] && len(kids) == 2 {
 			tag = "%" + tag
 		}

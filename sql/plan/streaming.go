@@ -1,0 +1,416 @@
+package plan
+
+import (
+	"strings"
+
+	"streamlab/columnar"
+	"streamlab/errs"
+	"streamlab/sql/expr"
+	"streamlab/sql/types"
+)
+
+func refused(msg string) error { return errs.New("_LEGACY_ERROR_TEMP_3102", "msg", msg) }
+
+func unsupportedMode(mode, operation string) error {
+	return errs.New("STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION", "outputMode", mode, "operation", operation)
+}
+
+// CheckStreaming says whether a streaming query of an output mode (append, update, complete; any case) may
+// run the plan, which Analyze gave and Optimize has not seen. It makes Spark's checks in Spark's order; the
+// first failure wins. spark.sql.streaming.unsupportedOperationCheck=false allows everything but a plan
+// without a stream or an unknown mode.
+func CheckStreaming(n Node, mode string, conf Conf) error {
+	m := strings.ToLower(mode)
+	if m != "append" && m != "update" && m != "complete" {
+		return errs.New("STREAMING_OUTPUT_MODE.INVALID", "outputMode", mode)
+	}
+	if !n.Streaming() {
+		return refused("Queries without streaming sources cannot be executed with writeStream.start()")
+	}
+	if !conf.on("spark.sql.streaming.unsupportedOperationCheck", true) {
+		return nil
+	}
+	c := &streamCheck{mode: m, conf: conf}
+	c.aggregates(n)
+	if err := c.outputMode(); err != nil {
+		return err
+	}
+	if err := c.node(n, nil, nil); err != nil {
+		return err
+	}
+	if conf.on("spark.sql.streaming.statefulOperator.checkCorrectness.enabled", true) {
+		return c.chain(n)
+	}
+	return nil
+}
+
+type streamCheck struct {
+	mode string
+	conf Conf
+	aggs []*Aggregate // streaming ones, outermost first
+}
+
+func (c *streamCheck) aggregates(n Node) {
+	if a, ok := n.(*Aggregate); ok && a.Streaming() {
+		c.aggs = append(c.aggs, a)
+	}
+	for _, k := range n.Children() {
+		c.aggregates(k)
+	}
+}
+
+func (c *streamCheck) outputMode() error {
+	if len(c.aggs) == 0 {
+		if c.mode == "complete" {
+			return unsupportedMode(c.mode, "no streaming aggregations")
+		}
+		return nil
+	}
+	a := c.aggs[0]
+	switch c.mode {
+	case "append":
+		if !eventTimeKey(a) {
+			return unsupportedMode(c.mode, "streaming aggregations without watermark")
+		}
+	case "update":
+		if a.Session >= 0 {
+			return unsupportedMode(c.mode, "session window streaming aggregations")
+		}
+	}
+	return nil
+}
+
+// eventTimeKey reports whether a key is an event-time attribute itself.
+func eventTimeKey(a *Aggregate) bool {
+	for i := range a.Keys {
+		if a.Out[i].DelayMicros > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func hasEventTime(s types.Schema) bool {
+	for _, f := range s {
+		if f.DelayMicros > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// node checks children before parents. parent is what the columns of n go to (names of window functions),
+// above the nodes above it.
+func (c *streamCheck) node(n, parent Node, above []Node) error {
+	for _, k := range n.Children() {
+		if err := c.node(k, n, append(above, n)); err != nil {
+			return err
+		}
+	}
+	if err := c.rules(n, parent, above); err != nil {
+		return err
+	}
+	if n.Streaming() {
+		for _, e := range nodeExprs(n) {
+			if anyExpr(e, func(x expr.Expr) bool {
+				s, ok := x.(*expr.Scalar)
+				return ok && s.Name == "monotonically_increasing_id"
+			}) {
+				return refused("Expression(s): monotonically_increasing_id() is not supported with streaming DataFrames/Datasets")
+			}
+		}
+	}
+	return nil
+}
+
+func (c *streamCheck) rules(n, parent Node, above []Node) error {
+	switch x := n.(type) {
+	case *Aggregate:
+		if !x.Streaming() {
+			return nil
+		}
+		for _, k := range x.Calls {
+			if k.Distinct {
+				return refused("Distinct aggregations are not supported on streaming DataFrames/Datasets. Consider using approx_count_distinct() instead.")
+			}
+		}
+	case *Join:
+		return c.join(x)
+	case *Dedup:
+		if x.WithinWatermark {
+			if !x.Streaming() {
+				return refused("dropDuplicatesWithinWatermark is not supported with batch DataFrames/DataSets")
+			}
+			if !hasEventTime(x.Child.Schema()) {
+				return refused("dropDuplicatesWithinWatermark is not supported on streaming DataFrames/DataSets without watermark")
+			}
+		}
+	case *Union:
+		streams := 0
+		for _, k := range x.Inputs {
+			if k.Streaming() {
+				streams++
+			}
+		}
+		if streams > 0 && streams < len(x.Inputs) {
+			return refused("Union between streaming and batch DataFrames/Datasets is not supported")
+		}
+	case *SetOp:
+		if x.Except && x.Right.Streaming() {
+			return refused("Except on a streaming DataFrame/Dataset on the right is not supported")
+		}
+		if !x.Except && x.Streaming() {
+			return refused("Intersect of streaming DataFrames/Datasets is not supported")
+		}
+	case *Limit:
+		if !x.Streaming() {
+			return nil
+		}
+		if x.Offset > 0 {
+			return refused("Offset is not supported on streaming DataFrames/Datasets")
+		}
+		if c.mode == "update" {
+			return refused("Limits are not supported on streaming DataFrames/Datasets in Update output mode")
+		}
+	case *Sort:
+		if !x.Streaming() {
+			return nil
+		}
+		below := &streamCheck{}
+		below.aggregates(x.Child)
+		if c.mode != "complete" || len(below.aggs) == 0 {
+			return refused("Sorting is not supported on streaming DataFrames/Datasets, unless it is on aggregated DataFrame/Dataset in Complete output mode")
+		}
+	case *Sample:
+		if x.Streaming() {
+			return refused("Sampling is not supported on streaming DataFrames/Datasets")
+		}
+	case *Window:
+		if x.Streaming() {
+			w := x.Calls[0]
+			name, spec, _ := strings.Cut(w.Text, " OVER ")
+			column := w.Text
+			if p, ok := parent.(*Project); ok {
+				at := len(x.Child.Schema())
+				for i, e := range p.Exprs {
+					if col, isCol := e.(*expr.Column); isCol && col.Index == at {
+						column = p.Out[i].Name
+					}
+				}
+			}
+			return errs.New("NON_TIME_WINDOW_NOT_SUPPORTED_IN_STREAMING", "windowFunc", strings.ToUpper(name),
+				"columnName", types.Quote(column), "windowSpec", strings.ToUpper(spec))
+		}
+	case *Insert, *CreateTable, *Merge:
+		if anyStreaming(n) {
+			return refused("commands are not supported with streaming DataFrames/Datasets")
+		}
+	}
+	return nil
+}
+
+func anyStreaming(n Node) bool {
+	for _, k := range n.Children() {
+		if k.Streaming() {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *streamCheck) join(j *Join) error {
+	l, r := j.Left.Streaming(), j.Right.Streaming()
+	if !l && !r {
+		return nil
+	}
+	name := j.Kind.String()
+	if l && r {
+		if c.mode != "append" && !(c.mode == "update" && (j.Kind == Inner || j.Kind == LeftSemi)) {
+			return refused(name + " join between two streaming DataFrames/Datasets is not supported in " + title(c.mode) + " output mode, only in Append output mode")
+		}
+	}
+	noWatermark := func() error {
+		return refused("Stream-stream " + name + " join between two streaming DataFrame/Datasets is not supported without a watermark in the join keys, or a watermark on the nullable side and an appropriate range condition")
+	}
+	switch j.Kind {
+	case LeftOuter, LeftSemi:
+		if !l && r {
+			return refused(name + " join with a streaming DataFrame/Dataset on the right and a static DataFrame/Dataset on the left is not supported")
+		}
+		if l && r && !watermarkedKeys(j) && !c.bounded(j, leftSide) {
+			return noWatermark()
+		}
+	case RightOuter:
+		if l && !r {
+			return refused("RightOuter join with a streaming DataFrame/Dataset on the left and a static DataFrame/DataSet on the right not supported")
+		}
+		if l && r && !watermarkedKeys(j) && !c.bounded(j, rightSide) {
+			return noWatermark()
+		}
+	case FullOuter:
+		if l && !r {
+			return refused("FullOuter joins with streaming DataFrames/Datasets on the left and a static DataFrame/Dataset on the right is not supported")
+		}
+		if !l && r {
+			return refused("FullOuter joins with streaming DataFrames/Datasets on the right and a static DataFrame/Dataset on the left is not supported")
+		}
+		if !watermarkedKeys(j) && !c.bounded(j, leftSide) && !c.bounded(j, rightSide) {
+			return noWatermark()
+		}
+	case LeftAnti:
+		if r {
+			return refused("LeftAnti joins with a streaming DataFrame/Dataset on the right are not supported")
+		}
+	case Existence:
+		if r {
+			return refused("Join type ExistenceJoin is not supported with streaming DataFrame/Dataset")
+		}
+	}
+	return nil
+}
+
+func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// watermarkedKeys reports whether an equality of the join has an event time on a side.
+func watermarkedKeys(j *Join) bool {
+	for i := range j.LeftKeys {
+		if delayOf(j.LeftKeys[i]) > 0 || delayOf(j.RightKeys[i]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// bounded reports whether the condition bounds a column of one side from below by the event time of the
+// other side.
+func (c *streamCheck) bounded(j *Join, which int) bool {
+	if j.Residual == nil {
+		return false
+	}
+	n := len(j.Left.Schema())
+	both := append(append(types.Schema{}, j.Left.Schema()...), j.Right.Schema()...)
+	from, to := n, len(both)
+	if which == rightSide {
+		from, to = 0, n
+	}
+	for y := from; y < to; y++ {
+		if both[y].DelayMicros == 0 {
+			continue
+		}
+		for _, e := range comparisons(j.Residual) {
+			if c.bounds(e, both, n, y, which) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// comparisons are the conjuncts of a condition; BETWEEN is two.
+func comparisons(e expr.Expr) []expr.Expr {
+	var out []expr.Expr
+	for _, c := range expr.Conjuncts(e) {
+		out = append(out, c)
+	}
+	return out
+}
+
+// bounds tries a comparison at a few times: it must be satisfied by late values of the bounded column only.
+func (c *streamCheck) bounds(e expr.Expr, both types.Schema, n, y, which int) bool {
+	s, ok := e.(*expr.Scalar)
+	if !ok || len(s.Args) != 2 {
+		return false
+	}
+	switch s.Name {
+	case "<", "<=", ">", ">=":
+	default:
+		return false
+	}
+	x, fit := -1, true
+	expr.Walk(e, func(k expr.Expr) bool {
+		if col, is := k.(*expr.Column); is && col.Index != y {
+			own := side(col, n) == which
+			fit = fit && own && (x < 0 || x == col.Index)
+			x = col.Index
+		}
+		fit = fit && k.Type().Kind != types.YearMonth
+		return fit
+	})
+	if !fit || x < 0 {
+		return false
+	}
+	conf := c.conf.Expr
+	conf.Zone = nil
+	p, err := expr.Compile([]expr.Expr{e}, both, conf)
+	if err != nil {
+		return false
+	}
+	at := func(tx int64) bool {
+		cols := make([]columnar.Vec, len(both))
+		for i, f := range both {
+			v := expr.NullLit(f.Type).Value
+			if i == x || i == y {
+				v = expr.IntegralOf(0, f.Type).Value
+				if v.Phys != columnar.PI64 {
+					return false
+				}
+				v.I64[0] = 1_600_000_000_000_000
+				if i == x {
+					v.I64[0] = tx
+				}
+			}
+			cols[i] = *v
+		}
+		out, err := p.Eval(cols, columnar.AllRows(1))
+		return err == nil && !out[0].IsNull(0) && out[0].Bool(0)
+	}
+	const far = 100_000_000_000_000
+	return at(1_600_000_000_000_000+far) && !at(1_600_000_000_000_000-far)
+}
+
+const correctness = "Detected pattern of possible 'correctness' issue due to global watermark. " +
+	"The query contains stateful operation which can emit rows older than the current watermark plus allowed late record delay, " +
+	"which are \"late rows\" in downstream stateful operations and these rows can be discarded. " +
+	"Please refer the programming guide doc for more details. If you understand the possible risk of correctness issue and still need to run the query, " +
+	"you can disable this check by setting the config `spark.sql.streaming.statefulOperator.checkCorrectness.enabled` to false."
+
+// chain refuses a stateful operator above an aggregation unless the mode is append.
+func (c *streamCheck) chain(n Node) error {
+	if !n.Streaming() {
+		return nil
+	}
+	if stateful(n) && c.mode != "append" {
+		for _, k := range n.Children() {
+			b := &streamCheck{}
+			b.aggregates(k)
+			if len(b.aggs) > 0 {
+				return refused(correctness)
+			}
+		}
+	}
+	for _, k := range n.Children() {
+		if err := c.chain(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func stateful(n Node) bool {
+	switch x := n.(type) {
+	case *Aggregate:
+		return x.Streaming()
+	case *Join:
+		return x.Left.Streaming() && x.Right.Streaming()
+	case *Dedup:
+		if x.WithinWatermark {
+			return x.Streaming()
+		}
+		for _, i := range x.Cols {
+			if x.Child.Schema()[i].DelayMicros > 0 {
+				return x.Streaming()
+			}
+		}
+	}
+	return false
+}
