@@ -1,23 +1,446 @@
 // Package files reads folders of JSON, CSV and text files, as a stream or as a table.
+//
+// As a stream each file is read once: what was selected is remembered in the source's log, one entry per
+// selection, and an offset is the number of an entry, {"logOffset":N}. Files are taken by modification time,
+// then path. Files must appear whole (be renamed into place), and are not looked at again.
 package files
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
 
+	"streamlab/codec"
+	"streamlab/columnar"
 	"streamlab/errs"
+	"streamlab/internal/vfs"
 	"streamlab/sources"
-	"streamlab/sql/catalog"
+	"streamlab/sql/types"
 )
 
-// New makes the source.
+// Source is the file source.
+type Source struct {
+	shape
+	log          sources.Log
+	maxFiles     int64
+	maxBytes     int64
+	latestFirst  bool
+	maxAge       int64 // ms; -1: infinite
+	nameOnly     bool
+	minAge       time.Duration
+	maxCached    int
+	discardRatio float64
+	clean        string
+	archive      string
+	archiveErr   error
+	now          func() time.Time
+
+	opened    bool
+	seen      seenFiles
+	counter   int64            // newest log entry; -1: none
+	recent    map[int64][]file // entries that were added by this run
+	unread    []file           // candidates of an earlier listing, in order
+	frozen    bool             // AvailableNow: unread is all there is
+	tooOld    int64
+	malformed codecCounts
+}
+
+// New makes the source. Errors: INVALID_OPTION, _LEGACY_ERROR_TEMP_2048 without a schema, PATH_NOT_FOUND.
 func New(def sources.Def) (sources.Source, error) {
-	return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "The file source")
+	s := &Source{log: def.Log, counter: -1, recent: map[int64][]file{}, now: def.Now}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	o := def.Options
+	for _, name := range []string{"modifiedBefore", "modifiedAfter"} {
+		if v, ok := o.Get(name); ok {
+			return nil, sources.Invalid(name, v, "is not for streams")
+		}
+	}
+	var err error
+	if s.maxFiles, err = o.Int("maxFilesPerTrigger", 0, 1); err != nil {
+		return nil, err
+	}
+	if s.maxBytes, err = o.Bytes("maxBytesPerTrigger", 0); err != nil {
+		return nil, err
+	}
+	if s.maxFiles > 0 && s.maxBytes > 0 {
+		return nil, sources.Invalid("maxBytesPerTrigger", strconv.FormatInt(s.maxBytes, 10), "cannot be set together with maxFilesPerTrigger")
+	}
+	if s.latestFirst, err = o.Bool("latestFirst", false); err != nil {
+		return nil, err
+	}
+	if s.nameOnly, err = o.Bool("fileNameOnly", false); err != nil {
+		return nil, err
+	}
+	age, err := o.Duration("maxFileAge", 7*24*time.Hour, time.Millisecond)
+	if err != nil {
+		return nil, err
+	}
+	s.maxAge = age.Milliseconds()
+	if s.latestFirst && (s.maxFiles > 0 || s.maxBytes > 0) {
+		s.maxAge = -1
+	}
+	if s.minAge, err = o.Duration("minFileAge", 0, time.Millisecond); err != nil {
+		return nil, err
+	}
+	cached, err := o.Int("maxCachedFiles", 10000, 0)
+	if err != nil {
+		return nil, err
+	}
+	s.maxCached = int(cached)
+	ratio := o.Text("discardCachedInputRatio", "0.2")
+	if s.discardRatio, err = strconv.ParseFloat(ratio, 64); err != nil || s.discardRatio < 0 || s.discardRatio > 1 {
+		return nil, sources.Invalid("discardCachedInputRatio", ratio, "must be between 0 and 1")
+	}
+	switch s.clean = strings.ToLower(o.Text("cleanSource", "off")); s.clean {
+	case "off", "delete":
+	case "archive":
+		dir, ok := o.Get("sourceArchiveDir")
+		if !ok || dir == "" {
+			return nil, errs.New("MISSING_OPTION", "format", "files with cleanSource = archive", "option", "sourceArchiveDir")
+		}
+		if s.archive, err = filepath.Abs(dir); err != nil {
+			return nil, err
+		}
+		if archiveInside(def.Path, s.archive) {
+			return nil, sources.Invalid("sourceArchiveDir", dir, "must not be a place that the source reads from")
+		}
+	default:
+		return nil, sources.Invalid("cleanSource", s.clean, "must be one of archive, delete, off")
+	}
+	if err := s.shape.setup(def, true); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
-// NewTable makes a table of all files of a path.
-func NewTable(ctx context.Context, def sources.Def) (catalog.Table, error) {
-	return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "Reading files")
+// archiveInside compares the components that both paths have: the archive must not match the source.
+func archiveInside(source, archive string) bool {
+	a, b := strings.Split(strings.Trim(source, "/"), "/"), strings.Split(strings.Trim(archive, "/"), "/")
+	for i := 0; i < min(len(a), len(b)); i++ {
+		if a[i] != b[i] && !match(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
 }
 
-// Options describes the options of a format.
-func Options(format string) []sources.OptionDoc { return nil }
+type logLine struct {
+	Path      string `json:"path"`
+	Timestamp int64  `json:"timestamp"`
+	BatchID   int64  `json:"batchId"`
+}
+
+func offset(n int64) sources.Offset {
+	return sources.Offset(`{"logOffset":` + strconv.FormatInt(n, 10) + `}`)
+}
+
+func parseOffset(o sources.Offset) (int64, error) {
+	if o == "" {
+		return -1, nil
+	}
+	var v struct {
+		LogOffset *int64 `json:"logOffset"`
+	}
+	if n, err := strconv.ParseInt(string(o), 10, 64); err == nil {
+		return n, nil // the old form
+	}
+	if err := json.Unmarshal([]byte(o), &v); err != nil || v.LogOffset == nil {
+		return 0, errs.New("OFFSET_FORM", "offset", o, "source", "FileStreamSource")
+	}
+	return *v.LogOffset, nil
+}
+
+// open restores what was seen from the log.
+func (s *Source) open() error {
+	if s.opened {
+		return nil
+	}
+	s.seen.reset(s.maxAge, s.nameOnly)
+	if s.log != nil {
+		n := int64(0)
+		for id, entry := range s.log.From(0) {
+			files, err := parseEntry(entry)
+			if err != nil {
+				return err
+			}
+			s.counter = id
+			for _, f := range files {
+				s.seen.add(f)
+			}
+			if n++; n%256 == 0 {
+				s.seen.purge()
+			}
+		}
+	}
+	s.seen.purge()
+	s.opened = true
+	return nil
+}
+
+func appendEntry(dst []byte, n int64, files []file) []byte {
+	dst = append(dst, "v1"...)
+	for _, f := range files {
+		dst = append(dst, "\n{\"path\":"...)
+		dst = codec.AppendJSONText(dst, []byte(codec.FileURL(f.path)))
+		dst = append(dst, ",\"timestamp\":"...)
+		dst = strconv.AppendInt(dst, f.mtime, 10)
+		dst = append(dst, ",\"batchId\":"...)
+		dst = strconv.AppendInt(dst, n, 10)
+		dst = append(dst, '}')
+	}
+	return dst
+}
+
+func parseEntry(entry []byte) ([]file, error) {
+	lines := strings.Split(string(entry), "\n")
+	if lines[0] != "v1" {
+		return nil, errs.New("OFFSET_FORM", "offset", lines[0], "source", "FileStreamSource")
+	}
+	out := make([]file, 0, len(lines)-1)
+	for _, line := range lines[1:] {
+		var l logLine
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			return nil, errs.New("OFFSET_FORM", "offset", line, "source", "FileStreamSource")
+		}
+		out = append(out, file{path: codec.FilePath(l.Path), mtime: l.Timestamp, size: -1})
+	}
+	return out, nil
+}
+
+// InitialOffset is none: there is no offset before the first file.
+func (s *Source) InitialOffset(context.Context) (sources.Offset, error) { return "", nil }
+
+// DefaultReadLimit is what the options say.
+func (s *Source) DefaultReadLimit() sources.ReadLimit {
+	return sources.ReadLimit{MaxFiles: s.maxFiles, MaxBytes: s.maxBytes}
+}
+
+// PrepareAvailableNow fixes the files that the run reads.
+func (s *Source) PrepareAvailableNow(context.Context) error {
+	if err := s.open(); err != nil {
+		return err
+	}
+	files, err := s.candidates()
+	if err != nil {
+		return err
+	}
+	s.unread, s.frozen = files, true
+	return nil
+}
+
+// candidates lists the files that are new, in the order of reading.
+func (s *Source) candidates() ([]file, error) {
+	if s.clean == "off" && s.list.unchanged() && s.minAge == 0 {
+		return nil, nil
+	}
+	files, err := s.list.list(s.seen.unknown)
+	if err != nil {
+		return nil, err
+	}
+	if s.list.fromLog && s.clean != "off" {
+		return nil, errs.New("_LEGACY_ERROR_TEMP_2261")
+	}
+	kept := files[:0]
+	young := int64(1) << 62
+	if s.minAge > 0 {
+		young = s.now().Add(-s.minAge).UnixMilli()
+	}
+	s.tooOld = 0
+	for _, f := range files {
+		switch {
+		case f.mtime < s.seen.lastPurge:
+			s.tooOld++
+		case f.mtime <= young:
+			kept = append(kept, f)
+		}
+	}
+	sort.Slice(kept, func(i, j int) bool {
+		if s.latestFirst && kept[i].mtime != kept[j].mtime {
+			return kept[i].mtime > kept[j].mtime
+		}
+		return older(kept[i], kept[j])
+	})
+	if err := s.partitionsStill(kept); err != nil {
+		return nil, err
+	}
+	return kept, nil
+}
+
+// LatestOffset selects files and writes them to the log.
+func (s *Source) LatestOffset(_ context.Context, start sources.Offset, limit sources.ReadLimit) (sources.Offset, error) {
+	if err := s.open(); err != nil {
+		return "", err
+	}
+	from, err := parseOffset(start)
+	if err != nil {
+		return "", err
+	}
+	if s.counter > from { // selected before a crash and not planned
+		return offset(s.counter), nil
+	}
+	if len(s.unread) == 0 && !s.frozen {
+		files, err := s.candidates()
+		if err != nil {
+			return "", err
+		}
+		s.unread = files
+	}
+	n := choose(s.unread, limit)
+	if n == 0 {
+		return start, nil
+	}
+	selected := append([]file(nil), s.unread[:n]...)
+	s.unread = s.unread[n:]
+	s.discard(limit)
+	for _, f := range selected {
+		s.seen.add(f)
+	}
+	s.seen.purge()
+	next := max(s.counter, from) + 1
+	if s.log != nil {
+		if err := s.log.Add(next, appendEntry(nil, next, selected)); err != nil {
+			return "", err
+		}
+	}
+	s.counter = next
+	s.recent[next] = selected
+	return offset(next), nil
+}
+
+// choose says how many of the candidates a batch takes.
+func choose(files []file, limit sources.ReadLimit) int {
+	n := len(files)
+	if limit.MaxFiles > 0 {
+		n = int(min(int64(n), limit.MaxFiles))
+	}
+	if limit.MaxBytes > 0 {
+		sum := int64(0)
+		for i, f := range files[:n] {
+			sum += f.size
+			if i > 0 && sum > limit.MaxBytes {
+				return i
+			}
+		}
+	}
+	return n
+}
+
+// discard drops the rest of a listing when keeping it is not worth while or would be wrong.
+func (s *Source) discard(limit sources.ReadLimit) {
+	if s.frozen || len(s.unread) == 0 {
+		return
+	}
+	rest, whole := float64(len(s.unread)), float64(limit.MaxFiles)
+	if limit.MaxBytes > 0 {
+		rest, whole = 0, float64(limit.MaxBytes)
+		for _, f := range s.unread {
+			rest += float64(f.size)
+		}
+	}
+	if s.latestFirst || rest < s.discardRatio*whole || s.maxCached == 0 {
+		s.unread = nil
+		s.list.dirs = nil // files are left: the next trigger must list
+		return
+	}
+	if len(s.unread) > s.maxCached {
+		s.unread = s.unread[:s.maxCached]
+		s.list.dirs = nil
+	}
+}
+
+func (s *Source) entry(n int64) ([]file, error) {
+	if files, ok := s.recent[n]; ok {
+		return files, nil
+	}
+	if s.log == nil {
+		return nil, errs.New("OFFSET_FORM", "offset", offset(n), "source", "FileStreamSource")
+	}
+	data, ok, err := s.log.Get(n)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, errs.New("OFFSET_FORM", "offset", offset(n), "source", "FileStreamSource")
+	}
+	return parseEntry(data)
+}
+
+// PlanPartitions gives the rows of the files of entries (start, end]. Files that are gone are left out.
+func (s *Source) PlanPartitions(_ context.Context, start, end sources.Offset) ([]columnar.Partition, error) {
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	a, err := parseOffset(start)
+	if err != nil {
+		return nil, err
+	}
+	b, err := parseOffset(end)
+	if err != nil {
+		return nil, err
+	}
+	var files []file
+	for n := a + 1; n <= b; n++ {
+		more, err := s.entry(n)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, more...)
+	}
+	return s.shape.partitions(files, &s.malformed)
+}
+
+// Commit forgets what was selected until end, and cleans the files if the options say so. Cleaning is best
+// effort: a file that cannot be moved or removed stays.
+func (s *Source) Commit(_ context.Context, end sources.Offset) error {
+	n, err := parseOffset(end)
+	if err != nil {
+		return err
+	}
+	for k, files := range s.recent {
+		if k > n {
+			continue
+		}
+		delete(s.recent, k)
+		for _, f := range files {
+			switch s.clean {
+			case "delete":
+				_ = vfs.OS.Remove(f.path)
+			case "archive":
+				to := filepath.Join(s.archive, f.path)
+				if vfs.OS.MkdirAll(filepath.Dir(to), 0o755) == nil {
+					_ = vfs.OS.Rename(f.path, to)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Metrics are counts that Spark does not have: files left out because of maxFileAge, records that did not
+// fit.
+func (s *Source) Metrics(sources.Offset) map[string]string {
+	return map[string]string{
+		"filesIgnoredTooOld": strconv.FormatInt(s.tooOld, 10),
+		"malformedRecords":   strconv.FormatInt(s.malformed.all.Load(), 10),
+		"droppedRecords":     strconv.FormatInt(s.malformed.dropped.Load(), 10),
+	}
+}
+
+// Close does nothing: no file stays open between batches.
+func (s *Source) Close() error { return nil }
+
+// Schema is the data columns, then the partition columns.
+func (s *Source) Schema() types.Schema { return s.schema }
+
+// String is Spark's description.
+func (s *Source) String() string { return fmt.Sprintf("FileStreamSource[file:%s]", s.list.path) }
+
+// Description is Spark's.
+func (s *Source) Description() string { return s.String() }

@@ -1,0 +1,350 @@
+package files
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+
+	"streamlab/codec"
+	"streamlab/errs"
+	"streamlab/internal/vfs"
+)
+
+// A file that was listed.
+type file struct {
+	path  string
+	mtime int64 // ms
+	size  int64
+}
+
+// older orders files by time, then path, so that results do not depend on the order of a listing.
+func older(a, b file) bool {
+	if a.mtime != b.mtime {
+		return a.mtime < b.mtime
+	}
+	return a.path < b.path
+}
+
+// lister finds the files of a path. It remembers the folders it saw: if none of them has changed there is
+// nothing new, and no folder is read.
+type lister struct {
+	fs        vfs.FS
+	path      string
+	glob      bool
+	recursive bool
+	filter    string // pathGlobFilter; "" is all
+	ignoreLog bool
+
+	fromLog bool // the folder has a sink log: decided by the first listing that gave files
+	decided bool
+	dirs    map[string]time.Time // modification times of the folders read last
+	listed  time.Time            // when the last reading of the folders began
+	parts   bool                 // the last listing found partition folders
+}
+
+// hidden says which names are not for readers: those of temporary and private files.
+func hidden(name string) bool {
+	if strings.HasPrefix(name, "_metadata") || strings.HasPrefix(name, "_common_metadata") {
+		return false
+	}
+	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") && !strings.Contains(name, "=") ||
+		strings.HasSuffix(name, "._COPYING_")
+}
+
+// unread says which listed files have no rows for us.
+func unread(name string) bool {
+	return strings.HasPrefix(name, "_metadata") || strings.HasPrefix(name, "_common_metadata")
+}
+
+const globChars = "*?[]{}"
+
+func hasGlob(path string) bool {
+	for i := 0; i < len(path); i++ {
+		if path[i] == '\\' {
+			i++
+		} else if strings.IndexByte(globChars, path[i]) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// unchanged reports that no folder of the last listing has changed since. A folder that changed shortly
+// before it was listed may change again within the resolution of its time, so it is never trusted.
+func (l *lister) unchanged() bool {
+	if len(l.dirs) == 0 || l.glob {
+		return false
+	}
+	for dir, t := range l.dirs {
+		info, err := l.fs.Stat(dir)
+		if err != nil || !info.ModTime().Equal(t) || l.listed.Sub(t) < 100*time.Millisecond {
+			return false
+		}
+	}
+	return true
+}
+
+// list gives the files that keep accepts by path; only these are looked at closer. The order is undefined.
+func (l *lister) list(keep func(path string) bool) ([]file, error) {
+	if !l.glob && !l.ignoreLog && (!l.decided || l.fromLog) {
+		_, err := l.fs.Stat(filepath.Join(l.path, codec.SinkLogDir))
+		if err == nil {
+			l.fromLog, l.decided = true, true
+			return l.sinkLog(keep)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		l.fromLog = false
+	}
+	l.listed = time.Now()
+	l.dirs = map[string]time.Time{}
+	l.parts = false
+	var out []file
+	if !l.glob {
+		if err := l.root(l.path, keep, &out); err != nil {
+			return nil, err
+		}
+	} else {
+		paths, err := glob(l.fs, l.path)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range paths {
+			info, err := l.fs.Stat(p)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			if !info.IsDir() {
+				if l.wanted(filepath.Base(p)) && keep(p) {
+					out = append(out, file{p, info.ModTime().UnixMilli(), info.Size()})
+				}
+				continue
+			}
+			if err := l.dir(p, keep, l.recursive, &out); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(out) > 0 {
+		l.decided = true
+	}
+	return out, nil
+}
+
+func (l *lister) wanted(name string) bool {
+	if hidden(name) {
+		return false
+	}
+	return l.filter == "" || match(l.filter, name)
+}
+
+// root lists a folder that is not a glob: with key=value folders in it they are read, otherwise its files.
+func (l *lister) root(dir string, keep func(string) bool, out *[]file) error {
+	info, err := l.fs.Stat(dir)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	if !info.IsDir() {
+		return errs.New("INVALID_OPTION", "option", "basePath", "value", dir, "requirement", "must be a directory")
+	}
+	if l.recursive {
+		return l.dir(dir, keep, true, out)
+	}
+	l.dirs[dir] = info.ModTime()
+	entries, err := l.fs.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() && !hidden(e.Name()) && strings.Contains(e.Name(), "=") {
+			l.parts = true
+			if err := l.dir(filepath.Join(dir, e.Name()), keep, true, out); err != nil {
+				return err
+			}
+		}
+	}
+	if l.parts {
+		return nil
+	}
+	return l.entries(dir, entries, keep, false, out)
+}
+
+func (l *lister) dir(dir string, keep func(string) bool, deep bool, out *[]file) error {
+	info, err := l.fs.Stat(dir)
+	if err != nil {
+		return ignoreGone(err)
+	}
+	entries, err := l.fs.ReadDir(dir)
+	if err != nil {
+		return ignoreGone(err)
+	}
+	l.dirs[dir] = info.ModTime()
+	return l.entries(dir, entries, keep, deep, out)
+}
+
+func ignoreGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func (l *lister) entries(dir string, entries []fs.DirEntry, keep func(string) bool, deep bool, out *[]file) error {
+	prefix := strings.TrimSuffix(dir, "/") + "/"
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() {
+			if deep && !hidden(name) {
+				if err := l.dir(prefix+name, keep, true, out); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if !l.wanted(name) {
+			continue
+		}
+		path := prefix + name
+		if !keep(path) {
+			continue
+		}
+		info, err := l.fs.Stat(path) // follows links, unlike e.Info
+		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			return err
+		}
+		if info.IsDir() {
+			continue
+		}
+		*out = append(*out, file{path, info.ModTime().UnixMilli(), info.Size()})
+	}
+	return nil
+}
+
+func (l *lister) sinkLog(keep func(string) bool) ([]file, error) {
+	l.dirs = nil
+	logged, _, err := codec.ReadSinkLog(l.fs, l.path)
+	if err != nil {
+		return nil, err
+	}
+	var out []file
+	for _, f := range logged {
+		p := codec.FilePath(f.Path)
+		if strings.Contains(strings.TrimPrefix(filepath.Dir(p), l.path), "=") {
+			l.parts = true
+		}
+		if (l.filter == "" || match(l.filter, filepath.Base(p))) && keep(p) {
+			out = append(out, file{p, f.ModificationTime, f.Size})
+		}
+	}
+	return out, nil
+}
+
+// glob finds the paths that a pattern with * ? [] {} matches, sorted. Hidden names are left out.
+func glob(fsys vfs.FS, pattern string) ([]string, error) {
+	var out []string
+	for _, p := range braces(pattern) {
+		found := []string{"/"}
+		for _, part := range strings.Split(strings.Trim(p, "/"), "/") {
+			var next []string
+			for _, dir := range found {
+				if !hasGlob(part) {
+					path := filepath.Join(dir, unescape(part))
+					if _, err := fsys.Stat(path); err == nil {
+						next = append(next, path)
+					}
+					continue
+				}
+				entries, err := fsys.ReadDir(dir)
+				if err != nil {
+					continue // no folder, or not ours to read
+				}
+				for _, e := range entries {
+					if !hidden(e.Name()) && match(part, e.Name()) {
+						next = append(next, filepath.Join(dir, e.Name()))
+					}
+				}
+			}
+			found = next
+		}
+		out = append(out, found...)
+	}
+	sort.Strings(out)
+	kept := out[:0]
+	for i, p := range out {
+		if i == 0 || p != out[i-1] {
+			kept = append(kept, p)
+		}
+	}
+	return kept, nil
+}
+
+func unescape(s string) string {
+	if strings.IndexByte(s, '\\') < 0 {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// braces expands {a,b} into several patterns.
+func braces(p string) []string {
+	open := -1
+	depth := 0
+	var cuts []int
+	for i := 0; i < len(p); i++ {
+		switch p[i] {
+		case '\\':
+			i++
+		case '{':
+			if depth == 0 {
+				open = i
+				cuts = []int{i}
+			}
+			depth++
+		case ',':
+			if depth == 1 {
+				cuts = append(cuts, i)
+			}
+		case '}':
+			if depth--; depth == 0 {
+				cuts = append(cuts, i)
+				var out []string
+				for k := 0; k+1 < len(cuts); k++ {
+					out = append(out, braces(p[:open]+p[cuts[k]+1:cuts[k+1]]+p[i+1:])...)
+				}
+				return out
+			}
+		}
+	}
+	return []string{p}
+}
+
+// match matches a name against one part of a glob.
+func match(pattern, name string) bool {
+	for _, p := range braces(pattern) {
+		p = strings.ReplaceAll(p, "[!", "[^")
+		if ok, err := filepath.Match(p, name); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,49 @@
+package files
+
+import "streamlab/sources"
+
+// Options describes the options of a format.
+func Options(format string) []sources.OptionDoc {
+	out := []sources.OptionDoc{
+		{Name: "path", Doc: "Folder or glob to read."},
+		{Name: "maxFilesPerTrigger", Doc: "Most files of a micro-batch."},
+		{Name: "maxBytesPerTrigger", Doc: "Most bytes of a micro-batch; its first file is always read. 64m and 1g are understood."},
+		{Name: "latestFirst", Default: "false", Doc: "Read the newest files first."},
+		{Name: "maxFileAge", Default: "7d", Doc: "Files older than the newest one read by more than this are ignored."},
+		{Name: "minFileAge", Default: "0s", Doc: "Leave files younger than this for a later trigger."},
+		{Name: "fileNameOnly", Default: "false", Doc: "Files of one name are the same file, whatever their folder."},
+		{Name: "maxCachedFiles", Default: "10000", Doc: "Files of a listing that are kept for the next triggers."},
+		{Name: "discardCachedInputRatio", Default: "0.2", Doc: "List anew if fewer files than this part of a batch are kept."},
+		{Name: "cleanSource", Default: "off", Doc: "What becomes of files that were read: archive, delete or off."},
+		{Name: "sourceArchiveDir", Doc: "Where cleanSource = archive moves files."},
+		{Name: "pathGlobFilter", Doc: "Read only files whose name matches."},
+		{Name: "recursiveFileLookup", Default: "false", Doc: "Read all files below the path; no partition columns."},
+		{Name: "basePath", Doc: "Partition columns are the folders below this one."},
+		{Name: "modifiedBefore", Doc: "Not for streams."}, {Name: "modifiedAfter", Doc: "Not for streams."},
+		{Name: "lineSep", Doc: "What ends a record; default any line end."},
+	}
+	if format == "text" {
+		return append(out, sources.OptionDoc{Name: "wholetext", Default: "false", Doc: "Each file is one row."})
+	}
+	out = append(out, []sources.OptionDoc{
+		{Name: "mode", Default: "PERMISSIVE", Doc: "What becomes of malformed records: PERMISSIVE, DROPMALFORMED, FAILFAST."},
+		{Name: "columnNameOfCorruptRecord", Default: "_corrupt_record", Doc: "Column that takes malformed records."},
+		{Name: "multiLine", Default: "false", Doc: "Records may span lines."},
+		{Name: "dateFormat", Doc: "Pattern of dates."}, {Name: "timestampFormat", Doc: "Pattern of timestamps."},
+		{Name: "timestampNTZFormat", Doc: "Pattern of timestamps without zone."},
+		{Name: "timeZone", Doc: "Zone of timestamps without one; default the session's."}, {Name: "locale", Default: "en-US"},
+		{Name: "encoding", Default: "UTF-8"}, {Name: "charset"}, {Name: "samplingRatio", Default: "1.0", Doc: "All records are looked at."},
+	}...)
+	flags := map[string][]string{
+		"json": {"primitivesAsString", "prefersDecimal", "dropFieldIfAllNull", "allowComments", "allowUnquotedFieldNames",
+			"allowSingleQuotes", "allowNumericLeadingZeros", "allowNumericLeadingZero", "allowBackslashEscapingAnyCharacter",
+			"allowUnquotedControlChars", "allowNonNumericNumbers"},
+		"csv": {"sep", "delimiter", "header", "enforceSchema", "quote", "escape", "comment", "charToEscapeQuoteEscaping", "nullValue",
+			"nanValue", "positiveInf", "negativeInf", "ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace", "maxColumns",
+			"maxCharsPerColumn", "unescapedQuoteHandling", "inferSchema", "preferDate", "emptyValue"},
+	}
+	for _, name := range flags[format] {
+		out = append(out, sources.OptionDoc{Name: name, Doc: "As in Spark."})
+	}
+	return out
+}

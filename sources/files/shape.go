@@ -1,0 +1,452 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"streamlab/codec"
+	"streamlab/columnar"
+	"streamlab/errs"
+	"streamlab/internal/vfs"
+	"streamlab/sources"
+	"streamlab/sql/types"
+)
+
+// shape is what streams and tables share: where the files are, and how they are read into columns.
+type shape struct {
+	format   string
+	settings codec.Settings
+	list     lister
+	base     string       // partition columns are looked for below; "" if there are none
+	data     types.Schema // of the files
+	parts    types.Schema // from folder names
+	schema   types.Schema // data, then parts
+	columns  []int        // of schema; nil: all
+	reader   *codec.Reader
+	out      types.Schema // of columns
+	arrow    *arrow.Schema
+	missing  bool // spark.sql.files.ignoreMissingFiles
+	corrupt  bool // spark.sql.files.ignoreCorruptFiles
+}
+
+type codecCounts struct{ all, dropped atomic.Int64 }
+
+func (s *shape) setup(def sources.Def, stream bool) error {
+	conf := func(key string) string {
+		if def.Conf == nil {
+			return ""
+		}
+		return def.Conf(key)
+	}
+	yes := func(key string) bool { return strings.EqualFold(conf(key), "true") }
+	s.format = strings.ToLower(def.Format)
+	s.settings = codec.Settings{Format: s.format, Option: def.Options.Get, Conf: conf, Zone: def.Zone, Now: def.Now}
+	if def.Path == "" {
+		return errs.New("MISSING_OPTION", "format", def.Format, "option", "path")
+	}
+	s.list = lister{fs: vfs.OS, path: strings.TrimSuffix(def.Path, "/"), glob: hasGlob(def.Path), filter: def.Options.Text("pathGlobFilter", ""),
+		ignoreLog: yes("spark.sql.streaming.fileStreamSink.ignoreMetadata")}
+	if s.list.path == "" {
+		s.list.path = "/"
+	}
+	var err error
+	if s.list.recursive, err = def.Options.Bool("recursiveFileLookup", false); err != nil {
+		return err
+	}
+	s.missing, s.corrupt = yes("spark.sql.files.ignoreMissingFiles"), yes("spark.sql.files.ignoreCorruptFiles")
+	if !s.list.glob {
+		if _, err := vfs.OS.Stat(s.list.path); err != nil {
+			return errs.Wrap(err, "PATH_NOT_FOUND", "path", "file:"+s.list.path)
+		}
+		s.base = s.list.path
+	}
+	if b, ok := def.Options.Get("basePath"); ok {
+		if s.base, err = filepath.Abs(b); err != nil {
+			return err
+		}
+	}
+	if s.list.recursive {
+		s.base = ""
+	}
+	s.data = def.Schema
+	// Partition columns need a look at the folders; a folder without key=value folders costs one reading.
+	var found []file
+	if s.base != "" || def.Schema == nil {
+		probe := s.list
+		look := func(path string) bool { return def.Schema == nil || strings.Contains(path, "=") }
+		if found, err = probe.list(look); err != nil {
+			if stream && errs.Has(err, "INVALID_OPTION") {
+				found, err = nil, nil // the path is one file: the query says so
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if s.base != "" {
+		infer := !strings.EqualFold(conf("spark.sql.sources.partitionColumnTypeInference.enabled"), "false")
+		if s.parts, err = partitionColumns(s.base, found, def.Schema, infer); err != nil {
+			return err
+		}
+	}
+	if s.data == nil {
+		if s.data, err = s.infer(found, stream, yes("spark.sql.streaming.schemaInference")); err != nil {
+			return err
+		}
+	}
+	data := make(types.Schema, 0, len(s.data))
+	for _, f := range s.data {
+		if s.parts.Index(f.Name) < 0 {
+			f.Nullable = true
+			f.Type = nullable(f.Type)
+			data = append(data, f)
+		}
+	}
+	s.data = data
+	s.schema = append(append(types.Schema(nil), data...), s.parts...)
+	if s.format == "text" && (len(data) != 1 || data[0].Type.Kind != types.String) {
+		if len(data) > 0 {
+			return errs.New("_LEGACY_ERROR_TEMP_1290", "schemaSize", len(data))
+		}
+	}
+	return s.prepare()
+}
+
+// nullable makes every part of a type one that may be null: files promise nothing.
+func nullable(t types.DataType) types.DataType {
+	switch t.Kind {
+	case types.Array:
+		return types.ArrayOf(nullable(*t.Elem), true)
+	case types.Map:
+		return types.MapOf(*t.Key, nullable(*t.Elem), true)
+	case types.Struct:
+		fs := make([]types.Field, len(t.Fields))
+		for i, f := range t.Fields {
+			f.Nullable, f.Type = true, nullable(f.Type)
+			fs[i] = f
+		}
+		return types.StructOf(fs...)
+	}
+	return t
+}
+
+// infer finds the columns by reading files.
+func (s *shape) infer(files []file, stream, allowed bool) (types.Schema, error) {
+	if s.format == "text" {
+		return types.Schema{{Name: "value", Type: types.Of(types.String), Nullable: true}}, nil
+	}
+	if stream && !allowed {
+		return nil, errs.New("_LEGACY_ERROR_TEMP_2048")
+	}
+	n, err := codec.NewInferrer(s.settings)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if unread(filepath.Base(f.path)) {
+			continue
+		}
+		if err := n.Reader().Read(context.Background(), n, s.input(f, 0, 0), func() error { return nil }); err != nil {
+			return nil, err
+		}
+	}
+	schema := n.Schema()
+	if len(schema) == 0 {
+		return nil, errs.New("UNABLE_TO_INFER_SCHEMA", "format", strings.ToUpper(s.format))
+	}
+	return schema, nil
+}
+
+// prepare makes the reader of the columns that are wanted.
+func (s *shape) prepare() error {
+	var want []int
+	s.out = nil
+	if s.columns == nil {
+		s.out = s.schema
+	} else {
+		want = []int{}
+		for _, c := range s.columns {
+			if c < len(s.data) {
+				want = append(want, c)
+			}
+			s.out = append(s.out, s.schema[c])
+		}
+	}
+	s.arrow = s.out.Arrow()
+	var err error
+	s.reader, err = codec.NewReader(s.settings, s.data, want)
+	return err
+}
+
+// Prune leaves columns out: only those that are needed are built.
+func (s *shape) Prune(columns []int) bool {
+	had := s.columns
+	s.columns = append([]int{}, columns...)
+	if err := s.prepare(); err != nil {
+		s.columns = had
+		return false
+	}
+	return true
+}
+
+// partitionsStill checks that new files have no partition columns but those of the schema.
+func (s *shape) partitionsStill(files []file) error {
+	if s.base == "" {
+		return nil
+	}
+	last := ""
+	for _, f := range files {
+		dir := filepath.Dir(f.path)
+		if dir == last {
+			continue
+		}
+		last = dir
+		kvs, err := folderKeys(s.base, f.path)
+		if err != nil {
+			return err
+		}
+		for _, kv := range kvs {
+			if s.schema.Index(kv.key) < 0 {
+				return errs.New("CONFLICTING_PARTITION_COLUMN_NAMES", "distinctPartColLists", kv.key, "suspiciousPaths", dir)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *shape) input(f file, from, to int64) codec.Input {
+	return codec.Input{Path: codec.FileURL(f.path), From: from, To: to, Open: func() (codec.File, error) {
+		h, err := vfs.OS.Open(f.path)
+		if err != nil {
+			return nil, errs.Wrap(err, "FAILED_READ_FILE.FILE_NOT_EXIST", "path", codec.FileURL(f.path))
+		}
+		return h, nil
+	}}
+}
+
+const (
+	leastPart = 1 << 20
+	mostPart  = 4 << 20
+	openCost  = 64 << 10 // what opening a file costs, in bytes read
+)
+
+// partitions packs files into parts of some megabytes, in order: big files are cut, small ones joined.
+func (s *shape) partitions(files []file, counts *codecCounts) ([]columnar.Partition, error) {
+	total := int64(0)
+	kept := make([]file, 0, len(files))
+	for _, f := range files {
+		if unread(filepath.Base(f.path)) {
+			continue
+		}
+		info, err := vfs.OS.Stat(f.path)
+		if err != nil {
+			if ignoreGone(err) == nil {
+				continue
+			}
+			return nil, err
+		}
+		f.size = info.Size()
+		total += f.size
+		kept = append(kept, f)
+	}
+	size := min(max(total/int64(4*runtime.GOMAXPROCS(0)), leastPart), mostPart)
+	var out []columnar.Partition
+	cur := &part{shape: s, counts: counts}
+	room := size
+	flush := func() {
+		if len(cur.chunks) > 0 {
+			out = append(out, cur)
+			cur = &part{shape: s, counts: counts}
+		}
+		room = size
+	}
+	for _, f := range kept {
+		if codec.Compressed(f.path) || s.reader.Document {
+			if room < f.size {
+				flush()
+			}
+			cur.chunks = append(cur.chunks, chunk{f, 0, 0})
+			room -= f.size + openCost
+			continue
+		}
+		for from := int64(0); from < f.size; {
+			to := min(f.size, from+room)
+			if f.size-to < size/4 { // no crumbs
+				to = f.size
+			}
+			end := to
+			if to == f.size {
+				end = 0
+			}
+			cur.chunks = append(cur.chunks, chunk{f, from, end})
+			room -= to - from
+			from = to
+			if room < size/4 {
+				flush()
+			}
+		}
+		room -= openCost
+		if room < size/4 {
+			flush()
+		}
+	}
+	flush()
+	return out, nil
+}
+
+// A chunk is bytes [from, to) of a file; to 0 is its end.
+type chunk struct {
+	file     file
+	from, to int64
+}
+
+// part is chunks that are read one after the other.
+type part struct {
+	*shape
+	counts *codecCounts
+	chunks []chunk
+}
+
+func (p *part) String() string {
+	c := p.chunks[0]
+	name := fmt.Sprintf("%s[%d,", c.file.path, c.from)
+	if c.to > 0 {
+		name += fmt.Sprintf("%d)", c.to)
+	} else {
+		name += "end)"
+	}
+	if n := len(p.chunks) - 1; n > 0 {
+		name += fmt.Sprintf(" and %d more", n)
+	}
+	return name
+}
+
+type stopped struct{}
+
+func (stopped) Error() string { return "the reader wants no more" }
+
+// Rows reads the chunks anew at every call.
+func (p *part) Rows(ctx context.Context) columnar.Rows {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		d := p.reader.NewDecoder()
+		dir := ""
+		var folder []*columnar.Vec // one-row values of the partition columns
+		var err error
+		full := func() error {
+			n := d.Rows()
+			if n == 0 {
+				return nil
+			}
+			rb := p.batch(d.Take(), folder, n)
+			for from := int64(0); from < int64(n); from += columnar.MaxBatch {
+				part := rb
+				if n > columnar.MaxBatch {
+					part = rb.NewSlice(from, min(from+columnar.MaxBatch, int64(n)))
+				}
+				if !yield(part, nil) {
+					return stopped{}
+				}
+			}
+			return nil
+		}
+		later := func() error {
+			if d.Rows() < 4096 {
+				return nil
+			}
+			return full()
+		}
+		for _, c := range p.chunks {
+			if here := filepath.Dir(c.file.path); here != dir && len(p.parts) > 0 {
+				if err = full(); err == nil {
+					folder, err = p.folder(c.file.path)
+				}
+				dir = here
+			}
+			if err == nil {
+				err = p.reader.Read(ctx, d, p.input(c.file, c.from, c.to), later)
+			}
+			if err != nil && ctx.Err() == nil {
+				if _, ok := err.(stopped); !ok && (p.missing && errs.Has(err, "FAILED_READ_FILE.FILE_NOT_EXIST") ||
+					p.corrupt && errs.Has(err, "FAILED_READ_FILE.NO_HINT")) {
+					err = nil
+				}
+			}
+			if err != nil {
+				break
+			}
+		}
+		if err == nil {
+			err = full()
+		}
+		if p.counts != nil {
+			all, dropped := d.Malformed()
+			p.counts.all.Add(all)
+			p.counts.dropped.Add(dropped)
+		}
+		if err != nil {
+			if _, ok := err.(stopped); !ok {
+				yield(nil, err)
+			}
+		}
+	}
+}
+
+// folder gives the partition values of a file.
+func (p *part) folder(path string) ([]*columnar.Vec, error) {
+	kvs, err := folderKeys(p.base, path)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*columnar.Vec, len(p.parts))
+	for i, f := range p.parts {
+		kv := keyValue{null: true}
+		for _, x := range kvs {
+			if strings.EqualFold(x.key, f.Name) {
+				kv = x
+			}
+		}
+		text, err := partitionValue(kv, f)
+		if err != nil {
+			return nil, err
+		}
+		v, ok := codec.Constant(f.Type, text, kv.null, p.settings.Zone)
+		if !ok {
+			_, err := partitionValue(keyValue{value: text}, types.Field{Name: f.Name})
+			return nil, err
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+// batch joins data columns and partition columns.
+func (p *part) batch(data, folder []*columnar.Vec, n int) arrow.RecordBatch {
+	cols := data
+	if len(p.parts) > 0 {
+		idx := make([]int32, n)
+		cols = append([]*columnar.Vec(nil), data...)
+		want := func(i int) {
+			v := new(columnar.Vec)
+			columnar.GatherIdx(v, folder[i], idx)
+			cols = append(cols, v)
+		}
+		if p.columns == nil {
+			for i := range p.parts {
+				want(i)
+			}
+		} else {
+			for _, c := range p.columns {
+				if c >= len(p.data) {
+					want(c - len(p.data))
+				}
+			}
+		}
+	}
+	return columnar.Record(p.arrow, cols, columnar.AllRows(n))
+}
