@@ -274,9 +274,12 @@ func (c *Checkpoint) LogOffsets(batch int64, e OffsetEntry) error {
 		err = outOfOrder("offsets", batch, c.head, c.planned)
 	}
 	payload, merr := json.Marshal(offsetRecord{Batch: batch, Prev: c.print, Entry: e})
-	riders := c.takeProgress()
+	var riders []write
+	if err = errors.Join(err, merr); err == nil {
+		riders = c.takeProgress()
+	}
 	c.mu.Unlock()
-	if err = errors.Join(err, merr); err != nil {
+	if err != nil {
 		return err
 	}
 	if err := c.flushLogs(batch); err != nil {
