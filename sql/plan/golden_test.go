@@ -1,0 +1,150 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"streamlab/errs"
+	"streamlab/sql"
+	"streamlab/sql/catalog"
+	"streamlab/sql/expr"
+)
+
+// recorded is one entry of a golden file of Apache Spark.
+type recorded struct {
+	Run    string          `json:"run"`
+	SQL    string          `json:"sql"`
+	Schema string          `json:"schema"`
+	Rows   json.RawMessage `json:"rows"`
+	Error  *struct {
+		Class      string            `json:"class"`
+		Parameters map[string]string `json:"parameters"`
+		At         []int             `json:"at"`
+	} `json:"error"`
+}
+
+// TestRecordedSchemas analyses the recorded queries and compares schemas and analysis errors with Spark's
+// answers. Each family has a floor below which the number of equal answers must not fall.
+func TestRecordedSchemas(t *testing.T) {
+	files, _ := filepath.Glob("../../conformance/expressions/*.golden.json")
+	if len(files) == 0 {
+		t.Skip("no recorded answers here")
+	}
+	floors := map[string]int{}
+	for _, line := range strings.Split(readFile(t, "testdata/floors.txt"), "\n") {
+		var name string
+		var n int
+		if _, err := fmt.Sscanf(line, "%s %d", &name, &n); err == nil {
+			floors[name] = n
+		}
+	}
+	sort.Strings(files)
+	for _, f := range files {
+		family := strings.TrimSuffix(filepath.Base(f), ".golden.json")
+		t.Run(family, func(t *testing.T) {
+			var all []recorded
+			if err := json.Unmarshal([]byte(readFile(t, f)), &all); err != nil {
+				t.Fatal(err)
+			}
+			good, total := 0, 0
+			c := catalog.New(nil)
+			conf := Conf{Expr: expr.Conf{Zone: time.UTC, ANSI: true, TimeType: true}}
+			for _, r := range all {
+				if r.Run != "" {
+					runFor(c, conf, r.Run)
+					continue
+				}
+				total++
+				if why := compare(c, conf, r); why == "" {
+					good++
+				} else if testing.Verbose() {
+					t.Logf("%s\n      %s", r.SQL, why)
+				}
+			}
+			t.Logf("%s %d of %d", family, good, total)
+			if good < floors[family] {
+				t.Errorf("%d of %d answers are Spark's, and were %d", good, total, floors[family])
+			}
+		})
+	}
+}
+
+func readFile(t *testing.T, name string) string {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// runFor carries out CREATE TEMP VIEW; other statements do not matter for analysis.
+func runFor(c *catalog.Catalog, conf Conf, text string) {
+	n, err := AnalyzeText(text, c, conf)
+	if err != nil {
+		return
+	}
+	switch v := n.(type) {
+	case *CreateView:
+		c.Register(v.Name, catalog.Relation{View: &catalog.View{Plan: v.Query}})
+	case *CreateTable:
+		c.Register(v.Name, catalog.Relation{Table: &catalog.Memory{S: v.Columns}})
+	case *Drop:
+		c.Drop(v.Name)
+	}
+}
+
+func compare(c *catalog.Catalog, conf Conf, r recorded) (why string) {
+	defer func() {
+		if p := recover(); p != nil {
+			why = fmt.Sprint("panic: ", p)
+		}
+	}()
+	stmts, err := sql.Parse(r.SQL)
+	var n Node
+	if err == nil {
+		conf.Text = r.SQL
+		n, err = Analyze(stmts[0], c, conf)
+	}
+	if err == nil {
+		if _, isQuery := stmts[0].(*sql.Query); !isQuery {
+			runFor(c, conf, r.SQL)
+		}
+	}
+	if r.Error != nil && r.Schema == "" {
+		if err == nil {
+			if strings.HasPrefix(r.Error.Class, "CAST_") || r.Error.Class == "" || strings.HasPrefix(r.Error.Class, "ARITHMETIC") {
+				return ""
+			}
+			return "no error, want " + r.Error.Class
+		}
+		e := errs.As(err)
+		if e == nil || e.Condition != r.Error.Class {
+			return "error " + err.Error() + ", want " + r.Error.Class
+		}
+		for k, v := range r.Error.Parameters {
+			if k == "plan" || k == "treeNode" || k == "classCanonicalName" || strings.Contains(v, "#") {
+				continue
+			}
+			if e.Params[k] != v {
+				return fmt.Sprintf("%s: %s is %q, want %q", e.Condition, k, e.Params[k], v)
+			}
+		}
+		if len(r.Error.At) == 2 && !e.Pos.IsZero() && (e.Pos.Line != r.Error.At[0] || e.Pos.Col != r.Error.At[1]+1) {
+			return fmt.Sprintf("%s: at %d:%d, want %v", e.Condition, e.Pos.Line, e.Pos.Col-1, r.Error.At)
+		}
+		return ""
+	}
+	if err != nil {
+		return "error " + err.Error()
+	}
+	if got := n.Schema().Simple(); r.Schema != "" && got != r.Schema {
+		return "schema " + got + "\n want " + r.Schema
+	}
+	return ""
+}
