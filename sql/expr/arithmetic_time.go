@@ -64,6 +64,7 @@ func (a arithmetic) buildTemporal(l, r Expr) (e Expr, done bool, err error) {
 			return a.intervalTimes(l, r, []Expr{l, r}), true, nil
 		}
 		if rt.IsInterval() && (lt.IsNumeric() || lt.Kind == types.String || lt.Kind == types.Null) {
+			a.text = "(" + r.String() + " * " + l.String() + ")" // Spark turns the operands round
 			return a.intervalTimes(r, l, []Expr{r, l}), true, nil
 		}
 	case "/":
@@ -88,6 +89,10 @@ func (a arithmetic) buildTemporal(l, r Expr) (e Expr, done bool, err error) {
 			})
 			return s, true, nil
 		}
+	}
+	if (a.op == "+" || a.op == "-") && lt.IsInterval() && rt.IsInterval() {
+		// Spark takes an interval of another class for something to add to a timestamp.
+		return nil, true, WrongType(l.String()+" "+a.op+" "+r.String(), 0, `"(TIMESTAMP OR TIMESTAMP WITHOUT TIME ZONE)"`, l)
 	}
 	return nil, true, a.mismatch(l, r)
 }

@@ -25,6 +25,8 @@ type Cast struct {
 	Mode  CastMode
 	Conf  Conf
 	Pos   errs.Pos
+	// Function: written int(x), which prints as x.
+	Function bool
 }
 
 // Type is the target.
@@ -34,10 +36,10 @@ func (c *Cast) Type() types.DataType { return c.To }
 func (c *Cast) Children() []Expr { return []Expr{c.Child} }
 
 func (c *Cast) String() string {
-	switch c.Mode {
-	case Implicit:
+	switch {
+	case c.Mode == Implicit, c.Function, c.To.Kind >= types.Array && c.To.Kind <= types.Struct:
 		return c.Child.String()
-	case Try:
+	case c.Mode == Try:
 		return "TRY_CAST(" + c.Child.String() + " AS " + c.To.SQL() + ")"
 	}
 	return "CAST(" + c.Child.String() + " AS " + c.To.SQL() + ")"
@@ -84,17 +86,14 @@ func NewCast(child Expr, to types.DataType, m CastMode, c Conf) (Expr, error) {
 		return e, nil
 	}
 	text := e.String()
-	if m == Implicit || !to.IsAtomic() {
-		text = child.String()
-	}
 	params := []any{"sqlExpr", quoted(text), "srcType", quoted(from.SQL()), "targetType", quoted(to.SQL())}
 	if c.ANSI || m == Try {
+		if f := castFunctionFor(from, to); f != "" {
+			return nil, errs.New("DATATYPE_MISMATCH.CAST_WITH_FUNC_SUGGESTION", append(params, "functionNames", f)...)
+		}
 		if castAllowed(from, to, Conf{Zone: c.Zone}) {
 			return nil, errs.New("DATATYPE_MISMATCH.CAST_WITH_CONF_SUGGESTION",
 				append(params, "config", `"spark.sql.ansi.enabled"`, "configVal", "'false'")...)
-		}
-		if f := castFunctionFor(from, to); f != "" {
-			return nil, errs.New("DATATYPE_MISMATCH.CAST_WITH_FUNC_SUGGESTION", append(params, "functionNames", f)...)
 		}
 	}
 	return nil, errs.New("DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION", params...)

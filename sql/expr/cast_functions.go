@@ -19,7 +19,11 @@ func castFunctions() []Function {
 				if err := call.Arity(1, 1); err != nil {
 					return nil, err
 				}
-				return NewCast(call.Args[0], c.t, Explicit, call.Conf)
+				e, err := NewCast(call.Args[0], c.t, Explicit, call.Conf)
+				if x, ok := e.(*Cast); ok {
+					x.Function = true
+				}
+				return e, err
 			}})
 	}
 	return fs

@@ -509,10 +509,7 @@ func castToDecimal(from, to types.DataType, p castPolicy) caster {
 		unit := intervalUnitSize(from)
 		return fromScaled(func(src *columnar.Vec, i int) decimal128.Num { return decimal128.FromI64(i64At(src, i) / unit) }, 0)
 	case from.IsFractional():
-		bitSize := 64
-		if from.Kind == types.Float {
-			bitSize = 32
-		}
+		const bitSize = 64 // a FLOAT counts as the double it equals
 		return caster{run: func(ctx *EvalContext, dst, src *columnar.Vec, sel columnar.Sel) error {
 			for k := range sel.N {
 				i := sel.At(k)

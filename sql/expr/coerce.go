@@ -283,7 +283,7 @@ func implicitAllowed(from, to types.DataType, c Conf) bool {
 		return to.IsNumeric() || to.IsDatetime() || to.Kind == types.Binary || to.Kind == types.Boolean ||
 			to.Kind == types.Time
 	case to.Kind == types.String:
-		return from.IsAtomic() && from.Kind != types.Variant && !from.IsInterval()
+		return from.IsAtomic()
 	}
 	return false
 }

@@ -20,6 +20,9 @@ type Conf struct {
 	TimeType bool
 	// CutDecimals is spark.sql.decimalOperations.allowPrecisionLoss=false: result scales are cut at 38 digits.
 	CutDecimals bool
+	// LastMapKeyWins is spark.sql.mapKeyDedupPolicy=LAST_WIN: of equal keys of a map the last value is
+	// kept instead of an error.
+	LastMapKeyWins bool
 }
 
 // An Expr is a typed expression. It is immutable and may be shared.
