@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sort"
 	"strings"
 	"testing"
@@ -18,16 +19,20 @@ import (
 
 // recorded is one entry of a golden file of Apache Spark.
 type recorded struct {
-	Run    string          `json:"run"`
-	SQL    string          `json:"sql"`
-	Schema string          `json:"schema"`
-	Rows   json.RawMessage `json:"rows"`
-	Error  *struct {
+	Run      string          `json:"run"`
+	SQL      string          `json:"sql"`
+	Verbatim bool            `json:"verbatim"`
+	Schema   string          `json:"schema"`
+	Rows     json.RawMessage `json:"rows"`
+	Error    *struct {
 		Class      string            `json:"class"`
 		Parameters map[string]string `json:"parameters"`
 		At         []int             `json:"at"`
 	} `json:"error"`
 }
+
+// statement is what the recorder sends as it stands; other lines get SELECT in front.
+var statement = regexp.MustCompile(`(?i)^(SELECT|WITH|VALUES|FROM|SHOW|DESCRIBE|DESC|EXPLAIN|TABLE|CREATE|DROP|ALTER|INSERT|MERGE|UPDATE|DELETE|TRUNCATE|USE|REFRESH|CACHE|UNCACHE|DECLARE|EXECUTE|BEGIN|ANALYZE|COMMENT)\b`)
 
 // TestRecordedSchemas analyses the recorded queries and compares schemas and analysis errors with Spark's
 // answers. Each family has a floor below which the number of equal answers must not fall.
@@ -105,6 +110,9 @@ func compare(c *catalog.Catalog, conf Conf, r recorded) (why string) {
 			why = fmt.Sprint("panic: ", p)
 		}
 	}()
+	if !r.Verbatim && !statement.MatchString(r.SQL) {
+		r.SQL = "SELECT " + r.SQL
+	}
 	stmts, err := sql.Parse(r.SQL)
 	var n Node
 	if err == nil {
