@@ -89,9 +89,6 @@ func (a *hll) Merge(into *columnar.Records, off int, groups []uint32, from *colu
 	return nil
 }
 
-// Linear counting is used up to these estimates, by precision from 4.
-var hllThresholds = [...]float64{10, 20, 40, 80, 220, 400, 900, 1800, 3100, 6500, 15500, 20000, 50000, 120000, 350000}
-
 func (a *hll) Result(r *columnar.Records, off int, groups []uint32, out *columnar.Vec) error {
 	out.Reset(types.Of(types.BigInt), len(groups))
 	m := float64(int(1) << a.p)
@@ -118,13 +115,11 @@ func (a *hll) Result(r *columnar.Records, off int, groups []uint32, out *columna
 			alpha = 0.709
 		}
 		e := alpha * m * m / sum
-		if e < 5*m {
+		switch {
+		case zeros > 0 && e <= 2.5*m: // count the empty registers, as recorded answers do
+			e = m * math.Log(m/zeros)
+		case e < 5*m:
 			e -= hllBias(a.p, e)
-		}
-		if zeros > 0 {
-			if h := m * math.Log(m/zeros); h <= hllThresholds[a.p-4] {
-				e = h
-			}
 		}
 		out.I64[k] = int64(math.Round(e))
 	}

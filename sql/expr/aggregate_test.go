@@ -124,7 +124,7 @@ func TestAggregates(t *testing.T) {
 		{&Call{Name: "listagg", Args: []Expr{col(1)}, Distinct: true}, "xyz"},
 		{&Call{Name: "bit_xor", Args: []Expr{col(0)}}, "4"},
 		{&Call{Name: "stddev_pop", Args: []Expr{col(2)}}, "1.7029386365926402"},
-		{&Call{Name: "var_samp", Args: []Expr{col(0)}}, "5.199999999999999"},
+		{&Call{Name: "var_samp", Args: []Expr{col(0)}}, "5.2"},
 		{&Call{Name: "corr", Args: []Expr{col(0), col(0)}}, "1.0"},
 		{&Call{Name: "percentile", Args: []Expr{col(0), DoubleLit(0.25)}}, "2.0"},
 		{&Call{Name: "median", Args: []Expr{col(3)}}, "2.5"},
