@@ -101,17 +101,23 @@ func (f *folder) fold(t *table, c *chunk) error {
 	if err != nil {
 		return err
 	}
-	f.groups = grow(f.groups[:0], c.sel.N)
-	f.enc.encode(vs[:len(f.g.keys)], c.sel)
+	return f.foldValues(t, vs, c.sel)
+}
+
+// foldValues adds rows whose keys, arguments and filters have been computed.
+func (f *folder) foldValues(t *table, vs []*columnar.Vec, all columnar.Sel) error {
+	f.groups = grow(f.groups[:0], all.N)
+	f.enc.encode(vs[:len(f.g.keys)], all)
 	t.upsert(f.enc, f.groups)
 	at := t.extraAt()
 	for i, a := range f.aggs {
-		sel, groups := c.sel, f.groups
+		sel, groups := all, f.groups
 		if x := f.g.filter[i]; x >= 0 {
 			sel, groups = f.where(vs[x], sel, groups)
 		}
 		args := vs[f.g.argAt[i] : f.g.argAt[i]+len(f.g.calls[i].Args)]
-		if d := f.distinct[i]; d != nil {
+		if f.distinct != nil && f.distinct[i] != nil {
+			d := f.distinct[i]
 			sel, groups = d.firsts(groups, args, sel)
 		}
 		if sel.N == 0 {

@@ -23,7 +23,7 @@ func (o *hashAggregate) open(r *run) (int, error) {
 		units = 1
 		o.partial = nil // sets of values seen are made anew
 	}
-	ps, err := o.g.foldAll(r, o.child, &o.partial, parts, units)
+	ps, err := o.g.foldAll(r, o.child, &o.partial, parts, units, false)
 	if err != nil {
 		return 0, err
 	}

@@ -126,7 +126,7 @@ func (o *sessionAggregate) open(r *run) (int, error) {
 	if o.fleeting {
 		o.reset()
 	}
-	ps, err := o.g.foldAll(r, o.child, &o.partial, parts, 1)
+	ps, err := o.g.foldAll(r, o.child, &o.partial, parts, 1, false)
 	if err != nil {
 		return 0, err
 	}

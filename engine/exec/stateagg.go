@@ -40,11 +40,57 @@ func (k *timeKey) of(t *table, l *layout, g uint32) (us int64, ok bool) {
 	return *(*int64)(t.rec.Ptr(g, recKey+k.word*8)), true
 }
 
-// partialFold is what one unit of work makes of its rows before they meet the state.
+// partialFold is what one unit of work makes of its rows before they meet the state. When folding does not
+// shrink the rows it is given up for the rest of the batch: computed rows are then divided by range as they
+// are. A range takes the groups first, which come from earlier rows.
 type partialFold struct {
 	f       *folder
 	t       *table
 	byRange [ranges][]uint32
+	rawToo  bool // rows may be passed on unfolded
+	rows    int
+	bypass  bool
+	raw     [ranges]*rowsBuffer // keys, arguments, filters; nil until needed
+	split   [ranges][]int32
+}
+
+// bypassAfter is how many rows are folded before it is judged whether that pays.
+const bypassAfter = 16 << 10
+
+// take folds a chunk, or divides its rows.
+func (p *partialFold) take(c *chunk) error {
+	if !p.bypass {
+		p.rows += c.sel.N
+		p.bypass = p.rawToo && p.rows > bypassAfter && p.t.live*2 > p.rows
+		return p.f.fold(p.t, c)
+	}
+	vs, err := p.f.prog.Eval(c.cols, c.sel)
+	if err != nil {
+		return err
+	}
+	p.f.enc.encode(vs[:len(p.f.g.keys)], c.sel)
+	for i := range p.split {
+		p.split[i] = p.split[i][:0]
+	}
+	for k, h := range p.f.enc.hash[:c.sel.N] {
+		i := rangeOf(h)
+		p.split[i] = append(p.split[i], int32(c.sel.At(k)))
+	}
+	for i, idx := range p.split {
+		if p.raw[i] == nil {
+			s := make(types.Schema, len(p.f.g.exprs))
+			for k, e := range p.f.g.exprs {
+				s[k].Type = e.Type()
+			}
+			p.raw[i] = newRowsBuffer(s)
+		}
+		sel := columnar.Sel{Idx: idx, N: len(idx)}
+		for k, v := range vs {
+			appendVec(p.raw[i].cols[k], v, sel)
+		}
+		p.raw[i].n += len(idx)
+	}
+	return nil
 }
 
 func (g *grouping) newPartial() (*partialFold, error) {
@@ -58,12 +104,14 @@ func (g *grouping) newPartial() (*partialFold, error) {
 // fold reads parts [from, to) of child into the partial table.
 func (p *partialFold) fold(r *run, child operator, w, from, to int) error {
 	p.t.truncate()
+	p.rows, p.bypass = 0, false
 	for i := range p.byRange {
 		p.byRange[i] = p.byRange[i][:0]
+		p.raw[i] = nil
 	}
 	for part := from; part < to; part++ {
 		p.f.prog.Begin(r.exprTask(part))
-		if err := child.part(r, w, part, func(c *chunk) error { return p.f.fold(p.t, c) }); err != nil {
+		if err := child.part(r, w, part, p.take); err != nil {
 			return err
 		}
 	}
@@ -75,7 +123,7 @@ func (p *partialFold) fold(r *run, child operator, w, from, to int) error {
 }
 
 // foldAll folds all parts of child with one partial table per unit, in order of the units.
-func (g *grouping) foldAll(r *run, child operator, kept *[]*partialFold, parts, units int) ([]*partialFold, error) {
+func (g *grouping) foldAll(r *run, child operator, kept *[]*partialFold, parts, units int, rawToo bool) ([]*partialFold, error) {
 	for len(*kept) < units {
 		p, err := g.newPartial()
 		if err != nil {
@@ -84,6 +132,9 @@ func (g *grouping) foldAll(r *run, child operator, kept *[]*partialFold, parts, 
 		*kept = append(*kept, p)
 	}
 	ps := (*kept)[:units]
+	for _, p := range ps {
+		p.rawToo = rawToo
+	}
 	err := r.parallel("aggregate", units, func(w, u int) error {
 		return ps[u].fold(r, child, w, u*parts/units, (u+1)*parts/units)
 	})
@@ -112,6 +163,7 @@ type stateAggregate struct {
 type aggregateRange struct {
 	t     *table
 	m     *merger
+	f     *folder // for rows that come unfolded; nil until needed
 	x     *expiry
 	aggs  []expr.Aggregate
 	late  *table // late groups of the batch, when several units may name the same
@@ -146,7 +198,7 @@ func (o *stateAggregate) open(r *run) (int, error) {
 		return 0, err
 	}
 	units := r.units(parts)
-	ps, err := o.g.foldAll(r, o.child, &o.partial, parts, units)
+	ps, err := o.g.foldAll(r, o.child, &o.partial, parts, units, o.time == nil || o.mode == "complete")
 	if err != nil {
 		return 0, err
 	}
@@ -156,7 +208,7 @@ func (o *stateAggregate) open(r *run) (int, error) {
 	late, evict := o.mark.at(r.task.lateUs), o.mark.at(r.task.evictUs)
 	o.lastE, o.batch = evict, r.task.Batch
 	n := ranges
-	if units == 1 {
+	if units == 1 && ps[0].rows < 2*smallRows {
 		for i := range o.ranges { // few rows: no goroutine
 			if err := o.takeIn(o.ranges[i], i, ps, late, evict); err != nil {
 				return 0, err
@@ -211,11 +263,16 @@ func (o *stateAggregate) takeIn(a *aggregateRange, i int, ps []*partialFold, lat
 		if filter {
 			groups = o.dropLate(a, p, groups, late, len(ps) > 1)
 		}
-		if len(groups) == 0 {
-			continue
+		if len(groups) > 0 {
+			if err := a.m.merge(a.t, p.t, groups, onNew); err != nil {
+				return err
+			}
 		}
-		if err := a.m.merge(a.t, p.t, groups, onNew); err != nil {
-			return err
+		if p.raw[i] != nil {
+			if err := a.foldRaw(o.g, p.raw[i]); err != nil {
+				return err
+			}
+			p.raw[i] = nil
 		}
 	}
 	if a.late != nil {
@@ -238,6 +295,20 @@ func (o *stateAggregate) takeIn(a *aggregateRange, i int, ps []*partialFold, lat
 		})
 	}
 	return nil
+}
+
+// foldRaw folds computed rows straight into the state.
+func (a *aggregateRange) foldRaw(g *grouping, b *rowsBuffer) error {
+	if a.f == nil {
+		a.f = &folder{g: g, enc: newEncoder(g.lay), aggs: g.fresh()}
+	}
+	vs := make([]*columnar.Vec, len(b.cols))
+	return pushRows(b.vecs(), b.n, func(c *chunk) error {
+		for i := range vs {
+			vs[i] = &c.cols[i]
+		}
+		return a.f.foldValues(a.t, vs, c.sel)
+	})
 }
 
 // dropLate removes groups whose time is at or before the late watermark, in place, and counts each once.
