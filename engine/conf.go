@@ -36,6 +36,7 @@ const (
 	keyStopTimeout   = "spark.sql.streaming.stopTimeout"
 	keyOperatorCheck = "spark.sql.streaming.unsupportedOperationCheck"
 	keyDurability    = "streamlab.durability"
+	keyMemoryResume  = "streamlab.memory.resume"
 )
 
 var settings = []Setting{
@@ -61,6 +62,7 @@ var settings = []Setting{
 	{keyStopActive, "true", "A second start on a checkpoint stops the first run.", "bool", false},
 	{keyStopTimeout, "0", "How long stop waits; 0 is for ever.", "ms", false},
 	{keyOperatorCheck, "true", "Refuse what Spark cannot run as a stream.", "bool", false},
+	{keyMemoryResume, "false", "Let memory sinks go on from a checkpoint when their table is there, which Spark cannot; true in labs.", "bool", false},
 	{keyDurability, "power", "power: commits survive a power cut; process: they survive a kill.", "text", false},
 }
 

@@ -13,6 +13,7 @@ import (
 	"streamlab/errs"
 	"streamlab/internal/safego"
 	"streamlab/sinks"
+	"streamlab/sinks/memory"
 	"streamlab/sources"
 	"streamlab/sql/plan"
 	"streamlab/store"
@@ -242,7 +243,8 @@ func (p *prepared) start() (*StreamingQuery, error) {
 		return nil, err
 	}
 	if p.format.Name == "memory" && p.mode != sinks.Complete && !temporary {
-		if _, ok := cp.Head(); ok {
+		resumes := p.conf.flag(keyMemoryResume) && memory.Door(s.workspace).Owns(context.Background(), w.name, cp.ID())
+		if _, ok := cp.Head(); ok && !resumes {
 			return fail(errs.New("_LEGACY_ERROR_TEMP_1299", "checkpointPath", filepath.Join(p.checkpoint, "offsets")))
 		}
 	}

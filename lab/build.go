@@ -24,8 +24,12 @@ func (l *Lab) build(ctx context.Context, c engine.Config) (*engine.Session, []er
 		}
 	}
 	c.Dir = l.Dir
-	if c.Conf == nil {
-		c.Conf = map[string]string{}
+	if _, set := l.Conf["streamlab.memory.resume"]; !set && c.Conf["streamlab.memory.resume"] == "" {
+		conf := map[string]string{"streamlab.memory.resume": "true"}
+		for k, v := range c.Conf {
+			conf[k] = v
+		}
+		c.Conf = conf
 	}
 	session, err := engine.NewSession(c)
 	if err != nil {

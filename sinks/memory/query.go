@@ -150,3 +150,11 @@ func (d *DB) Tables(ctx context.Context) ([]Table, error) {
 	}
 	return out, nil
 }
+
+// Owns says whether the workspace has a table of that name that belongs to the query id: only then may a
+// query go on from a checkpoint, since its rows and the id of its last batch are there.
+func (d *DB) Owns(ctx context.Context, name, queryID string) bool {
+	a, err := d.Query(ctx, "SELECT 1 FROM _streamlab_batches WHERE name = '"+strings.ReplaceAll(name, "'", "''")+
+		"' AND query_id = '"+strings.ReplaceAll(queryID, "'", "''")+"'", 1)
+	return err == nil && len(a.Rows) == 1
+}

@@ -1,0 +1,248 @@
+// Killtest kills streamlab again and again and counts what its sinks got. A child process runs a shipped lab;
+// it is killed at a random moment or at a named point of the batch protocol, then started again. At the end it
+// may drain, and every row must be there exactly once.
+//
+//	go run ./cmd/killtest -lab numbers -kills 100
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"streamlab/labs"
+	"streamlab/sinks/memory"
+)
+
+// points are where the child kills itself; an empty one is killed from outside at a random time.
+var points = []string{"", "plan.begin", "", "plan.before_wal", "plan.after_wal", "", "exec.begin", "sink.stage.begin", "", "sink.stage.mid",
+	"sink.stage.synced", "", "sink.commit.before", "sink.commit.after", "", "state.mid", "state.end", "commit.before", "", "commit.after",
+	"anchor.before", "anchor.after"}
+
+func main() {
+	name := flag.String("lab", "numbers", "numbers or flights")
+	kills := flag.Int("kills", 100, "how many times the child is killed")
+	seed := flag.Uint64("seed", 1, "of the random times")
+	flag.Parse()
+	if err := run(*name, *kills, *seed); err != nil {
+		fmt.Fprintln(os.Stderr, "killtest:", err)
+		os.Exit(1)
+	}
+}
+
+type loop struct {
+	bin, lab, dir string
+	rng           *rand.Rand
+}
+
+func run(name string, kills int, seed uint64) error {
+	dir, err := os.MkdirTemp("", "killtest-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	l := &loop{bin: filepath.Join(dir, "streamlab"), dir: dir, rng: rand.New(rand.NewPCG(seed, 0))}
+	if out, err := exec.Command("go", "build", "-o", l.bin, "./cmd/streamlab").CombinedOutput(); err != nil {
+		return fmt.Errorf("build: %v\n%s", err, out)
+	}
+	if l.lab, err = labs.Unpack(name, dir); err != nil {
+		return err
+	}
+	switch name {
+	case "numbers":
+		return l.numbers(kills)
+	case "flights":
+		return l.flights(kills)
+	}
+	return fmt.Errorf("no kill loop for %q", name)
+}
+
+// kill starts the child and has it killed once; it reports whether a kill happened (a point that the run
+// does not pass ends by itself).
+func (l *loop) kill(k int, args ...string) (bool, error) {
+	point := points[k%len(points)]
+	cmd := exec.Command(l.bin, append([]string{"run", l.lab, "--progress", "none"}, args...)...)
+	cmd.Dir = l.dir
+	if point != "" {
+		cmd.Env = append(os.Environ(), "STREAMLAB_UNSAFE_FAULTS=1", fmt.Sprintf("STREAMLAB_FAULT=%s@%d=kill", point, 1+l.rng.IntN(3)))
+	}
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		return false, err
+	}
+	if point == "" {
+		t := time.AfterFunc(time.Duration(5+l.rng.IntN(250))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+		defer t.Stop()
+	} else {
+		t := time.AfterFunc(5*time.Second, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
+		defer t.Stop()
+	}
+	err := cmd.Wait()
+	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() && ws.Signal() == syscall.SIGKILL {
+		return true, nil
+	}
+	if err != nil && cmd.ProcessState.ExitCode() != 143 {
+		return false, fmt.Errorf("kill %d at %q: %v\n%s", k, point, err, stderr.String())
+	}
+	return false, nil
+}
+
+func (l *loop) drain() error {
+	cmd := exec.Command(l.bin, "run", l.lab, "--available-now")
+	cmd.Dir = l.dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("drain: %v\n%s", err, out)
+	}
+	return nil
+}
+
+func (l *loop) numbers(kills int) error {
+	next, killed := 31, 0
+	for k := range kills {
+		f := filepath.Join(l.dir, "data", "numbers", fmt.Sprintf("more-%05d.txt", k))
+		var b strings.Builder
+		for range 10 {
+			fmt.Fprintln(&b, next)
+			next++
+		}
+		if err := os.WriteFile(f+".tmp", []byte(b.String()), 0o644); err != nil {
+			return err
+		}
+		if err := os.Rename(f+".tmp", f); err != nil {
+			return err
+		}
+		hit, err := l.kill(k, "--available-now")
+		if err != nil {
+			return err
+		}
+		if hit {
+			killed++
+		}
+	}
+	if err := l.drain(); err != nil {
+		return err
+	}
+	bad := 0
+	for _, q := range []struct {
+		name, field string
+		by          int
+	}{{"doubled", "twice", 2}, {"tripled", "thrice", 3}} {
+		lost, doubled, err := l.count(filepath.Join(l.dir, "out", q.name), q.field, q.by, next)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("numbers/%s: %d starts, %d killed, %d rows, %d lost, %d doubled\n", q.name, kills, killed, next-1, lost, doubled)
+		bad += lost + doubled
+	}
+	if bad > 0 {
+		return fmt.Errorf("%d rows lost or doubled", bad)
+	}
+	return nil
+}
+
+// count reads the folder as a naive reader does: every file that is not hidden.
+func (l *loop) count(dir, field string, by, next int) (lost, doubled int, err error) {
+	seen := map[int]int{}
+	files, err := filepath.Glob(filepath.Join(dir, "[!._]*"))
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, f := range files {
+		r, err := os.Open(f)
+		if err != nil {
+			return 0, 0, err
+		}
+		sc := bufio.NewScanner(r)
+		for sc.Scan() {
+			var row map[string]int
+			if err := json.Unmarshal(sc.Bytes(), &row); err != nil {
+				r.Close()
+				return 0, 0, fmt.Errorf("%s: %w", f, err)
+			}
+			if row[field] != row["n"]*by {
+				r.Close()
+				return 0, 0, fmt.Errorf("%s: wrong row %s", f, sc.Text())
+			}
+			seen[row["n"]]++
+		}
+		r.Close()
+	}
+	for n := 1; n < next; n++ {
+		switch c := seen[n]; {
+		case c == 0:
+			lost++
+		case c > 1:
+			doubled += c - 1
+		}
+	}
+	return lost, doubled, nil
+}
+
+// flights kills a query with state and a memory sink and compares with a run that was never killed.
+func (l *loop) flights(kills int) error {
+	rows := func() (string, error) {
+		a, err := memory.Door(filepath.Join(l.dir, ".streamlab")).Query(context.Background(), "SELECT hour, origin, departures FROM per_hour ORDER BY 1, 2, 3", 0)
+		if err != nil {
+			return "", err
+		}
+		var b strings.Builder
+		for _, r := range a.Rows {
+			for _, c := range r {
+				b.WriteString(c.Text + "|")
+			}
+			b.WriteByte('\n')
+		}
+		return b.String(), nil
+	}
+	reset := func() {
+		os.RemoveAll(filepath.Join(l.dir, ".streamlab"))
+		os.RemoveAll(filepath.Join(l.dir, "chk"))
+	}
+	if err := l.drain(); err != nil {
+		return err
+	}
+	want, err := rows()
+	if err != nil {
+		return err
+	}
+	killed, wrong, k := 0, 0, 0
+	for killed < kills && k < 10*kills {
+		reset()
+		for round := 0; round < 6 && killed < kills; round++ {
+			hit, err := l.kill(k, "per_hour", "--available-now")
+			if err != nil {
+				return err
+			}
+			k++
+			if hit {
+				killed++
+			}
+		}
+		if err := l.drain(); err != nil {
+			return err
+		}
+		got, err := rows()
+		if err != nil {
+			return err
+		}
+		if got != want {
+			wrong++
+		}
+	}
+	fmt.Printf("flights/per_hour: %d starts, %d killed, %d windows, %d runs with a wrong result\n", k, killed, strings.Count(want, "\n"), wrong)
+	if wrong > 0 {
+		return fmt.Errorf("%d wrong results", wrong)
+	}
+	return nil
+}
