@@ -58,15 +58,16 @@ type Query struct {
 // CTE is one WITH entry.
 type CTE struct {
 	Span
-	Name    string
-	Columns []string
-	Query   *Query
+	Name         string
+	Columns      []string
+	MaxRecursion Expr // MAX RECURSION LEVEL n; nil if absent
+	Query        *Query
 }
 
 // Select is one SELECT. From is nil for SELECT without FROM; several relations are a comma join.
 type Select struct {
 	Span
-	Hints     []string
+	Hints     []string // entries of /*+ … */, as text: BROADCAST(t)
 	Distinct  bool
 	Items     []SelectItem
 	From      []Relation
@@ -76,7 +77,7 @@ type Select struct {
 	Having    Expr
 	Qualify   Expr
 	Windows   []NamedWindow
-	FromFirst bool // FROM t SELECT …
+	FromFirst bool // FROM t SELECT …; FROM t alone has no Items and gives all columns
 }
 
 // SelectItem is an expression with an optional alias; Aliases is `AS (a, b)` of generators.
@@ -111,7 +112,7 @@ type GroupItem struct {
 	Span
 	Kind string // "", "ROLLUP", "CUBE", "GROUPING SETS"
 	Expr Expr
-	Sets [][]Expr // ROLLUP and CUBE: each entry is one level
+	Sets [][]Expr // ROLLUP and CUBE: each entry is one level; those nested in GROUPING SETS are expanded
 }
 
 // OrderItem is one sort key. Nulls is "", "FIRST" or "LAST".
@@ -148,6 +149,7 @@ type Frame struct {
 // Bound is a frame bound. Kind: "UNBOUNDED PRECEDING", "PRECEDING", "CURRENT ROW", "FOLLOWING",
 // "UNBOUNDED FOLLOWING".
 type Bound struct {
+	Span
 	Kind string
 	Expr Expr
 }
@@ -187,7 +189,9 @@ type PipeBody struct {
 }
 
 // PipeOp is one |> step. Kind is its first keyword ("SELECT", "WHERE", "EXTEND", "SET", "DROP", "AS",
-// "AGGREGATE", "JOIN", "ORDER BY", "LIMIT", "UNION", …).
+// "AGGREGATE", "JOIN", "ORDER BY", "SORT BY", "CLUSTER BY", "DISTRIBUTE BY", "LIMIT", "UNION", …). SET has the
+// columns in Names and again as aliases of Items; AGGREGATE the aliases of its GroupBy in Names, parallel to
+// the items; LIMIT stands for OFFSET as well; Left of Join and SetOp and Input of Pivot and Unpivot are nil.
 type PipeOp struct {
 	Span
 	Kind     string
@@ -197,6 +201,8 @@ type PipeOp struct {
 	GroupBy  *GroupBy
 	Join     *Join
 	Order    []OrderItem
+	Windows  []NamedWindow // of SELECT
+	Exprs    []Expr        // of CLUSTER BY and DISTRIBUTE BY
 	Limit    Expr
 	Offset   Expr
 	SetOp    *SetOp // Right set
@@ -220,6 +226,7 @@ type TableName struct {
 	Span
 	Parts     []string
 	NameSpan  Span
+	Ident     Expr // IDENTIFIER(expr) in place of Parts; nil else
 	Stream    bool // STREAM t
 	Options   []Property
 	Version   Expr // time travel
@@ -259,8 +266,10 @@ type SubqueryRelation struct {
 // ValuesRelation is VALUES in FROM.
 type ValuesRelation struct {
 	Span
-	Values *Values
-	Alias  Alias
+	Values    *Values
+	Watermark *Watermark
+	Sample    *Sample
+	Alias     Alias
 }
 
 // TableFunc is a table-valued function in FROM.
@@ -268,6 +277,7 @@ type TableFunc struct {
 	Span
 	Func      *FuncCall
 	Lateral   bool
+	Stream    bool // STREAM f(…), which reads a batch all the same
 	Watermark *Watermark
 	Alias     Alias
 }
@@ -275,8 +285,10 @@ type TableFunc struct {
 // ParenRelation is a relation in brackets, perhaps with an alias.
 type ParenRelation struct {
 	Span
-	Relation Relation
-	Alias    Alias
+	Relation  Relation
+	Watermark *Watermark
+	Sample    *Sample
+	Alias     Alias
 }
 
 // JoinKind is the kind of a join as Spark prints it.
@@ -328,370 +340,10 @@ type Unpivot struct {
 
 // UnpivotColumn is one entry of IN.
 type UnpivotColumn struct {
+	Span
 	Columns []Expr
 	Alias   string
 }
-
-// ---- expressions
-
-// Literal is a constant. Kind: "null", "bool", "int", "long", "short", "byte", "decimal", "double", "float",
-// "bigdecimal", "string", "binary", "typed" (DATE '…': Type says which), "number" when the suffix is absent.
-type Literal struct {
-	Span
-	Kind string
-	Text string // digits, or the string's value
-	Type string // of typed literals, upper case: DATE, TIMESTAMP, TIMESTAMP_NTZ, TIMESTAMP_LTZ, TIME, X
-}
-
-// Interval is an interval literal: INTERVAL '1' DAY TO SECOND, or a list of value-unit pairs.
-type Interval struct {
-	Span
-	Parts []IntervalPart
-	From  string // for '…' FROM TO TO
-	To    string
-	Text  string // INTERVAL 'text' with no unit
-}
-
-// IntervalPart is value and unit of INTERVAL 1 DAY 2 HOURS.
-type IntervalPart struct {
-	Value Expr
-	Unit  string
-}
-
-// Name is a column reference a.b.c.
-type Name struct {
-	Span
-	Parts []string
-}
-
-// Star is * or t.*, perhaps EXCEPT (…).
-type Star struct {
-	Span
-	Qualifier []string
-	Except    []*Name
-}
-
-// Unary is -x, +x, ~x, NOT x. Op is upper case.
-type Unary struct {
-	Span
-	Op string
-	X  Expr
-}
-
-// Binary is x op y; op as Spark prints it: "+", "AND", "<=>", "DIV", "||", "=" ….
-type Binary struct {
-	Span
-	Op   string
-	X, Y Expr
-}
-
-// Between is x [NOT] BETWEEN lo AND hi.
-type Between struct {
-	Span
-	Not       bool
-	X, Lo, Hi Expr
-}
-
-// In is x [NOT] IN (list).
-type In struct {
-	Span
-	Not  bool
-	X    Expr
-	List []Expr
-}
-
-// InQuery is x [NOT] IN (query); X may be a RowExpr.
-type InQuery struct {
-	Span
-	Not   bool
-	X     Expr
-	Query *Query
-}
-
-// Like is x [NOT] LIKE|ILIKE|RLIKE pattern [ESCAPE c], or with ANY, SOME, ALL over a list.
-type Like struct {
-	Span
-	Not        bool
-	Op         string // LIKE, ILIKE, RLIKE
-	X          Expr
-	Pattern    Expr
-	Escape     Expr
-	Quantifier string // "", ANY, ALL
-	List       []Expr
-}
-
-// Is is x IS [NOT] NULL|TRUE|FALSE|UNKNOWN, or IS [NOT] DISTINCT FROM y.
-type Is struct {
-	Span
-	Not  bool
-	What string // NULL, TRUE, FALSE, UNKNOWN, DISTINCT
-	X, Y Expr
-}
-
-// Case is both forms of CASE; Operand is nil for the searched one.
-type Case struct {
-	Span
-	Operand Expr
-	Whens   []When
-	Else    Expr
-}
-
-// When is one branch.
-type When struct{ Cond, Then Expr }
-
-// Cast is CAST, TRY_CAST or x::type.
-type Cast struct {
-	Span
-	X     Expr
-	Type  TypeName
-	Try   bool
-	Colon bool
-}
-
-// TypeName is a type as text; package types reads it.
-type TypeName struct {
-	Span
-	Text string
-}
-
-// FuncCall is a function call. Name parts as written.
-type FuncCall struct {
-	Span
-	Name         []string
-	Args         []Expr
-	ArgNames     []string // parallel to Args when any is named; "" for positional
-	Distinct     bool
-	Filter       Expr
-	IgnoreNulls  bool
-	RespectNulls bool
-	WithinGroup  []OrderItem
-	Over         *WindowSpec
-}
-
-// Lambda is x -> body or (x, y) -> body.
-type Lambda struct {
-	Span
-	Params []string
-	Body   Expr
-}
-
-// Subscript is x[i].
-type Subscript struct {
-	Span
-	X, Index Expr
-}
-
-// Field is x.name where x is no plain name.
-type Field struct {
-	Span
-	X    Expr
-	Name string
-}
-
-// Exists is EXISTS (query).
-type Exists struct {
-	Span
-	Query *Query
-}
-
-// Scalar is a query in brackets as a value.
-type Scalar struct {
-	Span
-	Query *Query
-}
-
-// RowExpr is (a, b, …) with two or more entries.
-type RowExpr struct {
-	Span
-	Items []Expr
-}
-
-// Paren is an expression in brackets.
-type Paren struct {
-	Span
-	X Expr
-}
-
-// Param is :name or ?; Name is "" for ?, Index counts ? from 0.
-type Param struct {
-	Span
-	Name  string
-	Index int
-}
-
-// Collate is x COLLATE name.
-type Collate struct {
-	Span
-	X    Expr
-	Name string
-}
-
-// SemiPath is x:path of VARIANT.
-type SemiPath struct {
-	Span
-	X    Expr
-	Path string
-}
-
-// ---- commands
-
-// Property is one 'key' = 'value'.
-type Property struct{ Key, Value string }
-
-// CreateView is CREATE [OR REPLACE] [GLOBAL] [TEMPORARY] VIEW.
-type CreateView struct {
-	Span
-	Name        []string
-	Replace     bool
-	Temporary   bool
-	IfNotExists bool
-	Columns     []string
-	Query       *Query
-	QueryText   string
-}
-
-// CreateTable is CREATE [OR REPLACE] TABLE.
-type CreateTable struct {
-	Span
-	Name        []string
-	Replace     bool
-	IfNotExists bool
-	Columns     string // DDL text between the brackets; "" if none
-	ColumnsSpan Span
-	Using       string
-	PartitionBy []string
-	ClusterBy   []string
-	Location    string
-	Comment     string
-	Options     []Property
-	Properties  []Property
-	Query       *Query
-}
-
-// Drop is DROP TABLE or VIEW.
-type Drop struct {
-	Span
-	What     string
-	Name     []string
-	IfExists bool
-}
-
-// Insert is INSERT INTO or OVERWRITE.
-type Insert struct {
-	Span
-	Overwrite bool
-	Table     []string
-	Partition []Property
-	Columns   []string
-	ByName    bool
-	Replace   Expr // INSERT INTO t REPLACE WHERE cond
-	Query     *Query
-}
-
-// Update is UPDATE t SET … WHERE ….
-type Update struct {
-	Span
-	Table *TableName
-	Set   []Assignment
-	Where Expr
-}
-
-// Assignment is column = value.
-type Assignment struct {
-	Column *Name
-	Value  Expr
-}
-
-// Delete is DELETE FROM t WHERE ….
-type Delete struct {
-	Span
-	Table *TableName
-	Where Expr
-}
-
-// Merge is MERGE INTO.
-type Merge struct {
-	Span
-	SchemaEvolution bool
-	Target          *TableName
-	Source          Relation
-	On              Expr
-	Clauses         []MergeClause
-}
-
-// MergeClause is one WHEN. Kind: MATCHED, NOT MATCHED, NOT MATCHED BY SOURCE. Action: UPDATE, DELETE, INSERT.
-type MergeClause struct {
-	Span
-	Kind    string
-	Cond    Expr
-	Action  string
-	All     bool // UPDATE SET *, INSERT *
-	Set     []Assignment
-	Columns []*Name
-	Values  []Expr
-}
-
-// Set is SET key = value, SET key, SET; Reset is RESET.
-type Set struct {
-	Span
-	Key, Value string
-	HasValue   bool
-	TimeZone   bool
-}
-
-// Reset is RESET [key].
-type Reset struct {
-	Span
-	Key string
-}
-
-// Describe is DESCRIBE. What: "TABLE", "QUERY", "HISTORY", "DETAIL", "FUNCTION".
-type Describe struct {
-	Span
-	What     string
-	Extended bool
-	Name     []string
-	Path     string
-	Query    *Query
-}
-
-// Show is SHOW TABLES, VIEWS, COLUMNS, FUNCTIONS, ….
-type Show struct {
-	Span
-	What string
-	Name []string
-	Like string
-}
-
-// Explain is EXPLAIN [mode] statement.
-type Explain struct {
-	Span
-	Mode string
-	Stmt Statement
-}
-
-// Command is a statement that is read whole but has no tree of its own; Kind is its leading keywords, such
-// as "OPTIMIZE", "ALTER TABLE", "USE".
-type Command struct {
-	Span
-	Kind string
-	Text string
-}
-
-func (*Query) statement()       {}
-func (*CreateView) statement()  {}
-func (*CreateTable) statement() {}
-func (*Drop) statement()        {}
-func (*Insert) statement()      {}
-func (*Update) statement()      {}
-func (*Delete) statement()      {}
-func (*Merge) statement()       {}
-func (*Set) statement()         {}
-func (*Reset) statement()       {}
-func (*Describe) statement()    {}
-func (*Show) statement()        {}
-func (*Explain) statement()     {}
-func (*Command) statement()     {}
 
 func (*Select) body()    {}
 func (*SetOp) body()     {}
@@ -708,28 +360,3 @@ func (*ParenRelation) relation()    {}
 func (*Join) relation()             {}
 func (*Pivot) relation()            {}
 func (*Unpivot) relation()          {}
-
-func (*Literal) expr()   {}
-func (*Interval) expr()  {}
-func (*Name) expr()      {}
-func (*Star) expr()      {}
-func (*Unary) expr()     {}
-func (*Binary) expr()    {}
-func (*Between) expr()   {}
-func (*In) expr()        {}
-func (*InQuery) expr()   {}
-func (*Like) expr()      {}
-func (*Is) expr()        {}
-func (*Case) expr()      {}
-func (*Cast) expr()      {}
-func (*FuncCall) expr()  {}
-func (*Lambda) expr()    {}
-func (*Subscript) expr() {}
-func (*Field) expr()     {}
-func (*Exists) expr()    {}
-func (*Scalar) expr()    {}
-func (*RowExpr) expr()   {}
-func (*Paren) expr()     {}
-func (*Param) expr()     {}
-func (*Collate) expr()   {}
-func (*SemiPath) expr()  {}

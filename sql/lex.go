@@ -2,6 +2,7 @@ package sql
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -25,13 +26,17 @@ type Token struct {
 	Kind TokenKind
 	Span
 	Text  string // value of strings and quoted names, else as written
-	Upper string // of words, for keyword tests
+	Upper string // of words and numbers, for keyword tests
 }
 
 // Lex divides text into tokens, comments included, the last one EOF. It never fails: what is no token is Bad.
 func Lex(text string) []Token {
-	l := lexer{text: text}
-	var out []Token
+	return lexAll(text, Options{})
+}
+
+func lexAll(text string, opts Options) []Token {
+	l := lexer{text: text, opts: opts}
+	out := make([]Token, 0, len(text)/4+1)
 	for {
 		t := l.next()
 		out = append(out, t)
@@ -44,9 +49,12 @@ func Lex(text string) []Token {
 type lexer struct {
 	text string
 	pos  int
+	opts Options
 }
 
-var symbols = []string{"<=>", "||", "|>", "::", "->", "=>", "==", "!=", "<>", "<=", ">=", "!>", "!<", ">>>", ">>", "<<"}
+// symbols of more than one character. Shifts are not here: types close with >>, so the parser puts shifts
+// together. */ is one as in Spark, where it ends a hint, and so is never an operator.
+var symbols = []string{"<=>", "||", "|>", "::", "->", "=>", "==", "!=", "<>", "<=", ">=", "!>", "!<", "*/"}
 
 func (l *lexer) next() Token {
 	s := l.text
@@ -60,11 +68,10 @@ func (l *lexer) next() Token {
 			break
 		}
 		r, n := utf8.DecodeRuneInString(s[l.pos:])
-		if r == 0xa0 || r >= 0x2000 && r <= 0x200b || r == 0x3000 || r == 0x85 || r == 0x2028 || r == 0x202f || r == 0x205f {
-			l.pos += n
-			continue
+		if !unicode.IsSpace(r) && r != 0x200b && r != 0xfeff {
+			break
 		}
-		break
+		l.pos += n
 	}
 	start := l.pos
 	tok := func(k TokenKind, end int, text string) Token {
@@ -108,21 +115,11 @@ func (l *lexer) next() Token {
 		}
 		return tok(Bad, len(s), s[start:])
 	case c == '`':
-		var b strings.Builder
-		for i := start + 1; i < len(s); i++ {
-			if s[i] == '`' {
-				if i+1 < len(s) && s[i+1] == '`' {
-					b.WriteByte('`')
-					i++
-					continue
-				}
-				return tok(Quoted, i+1, b.String())
-			}
-			b.WriteByte(s[i])
-		}
-		return tok(Bad, len(s), s[start:])
+		return l.quoted(start)
+	case c == '"' && l.opts.DoubleQuotedIdentifiers:
+		return l.quoted(start)
 	case c == '\'' || c == '"':
-		return l.str(start, start, false)
+		return l.str(start, start, l.opts.EscapedStringLiterals)
 	case (c == 'r' || c == 'R') && start+1 < len(s) && (s[start+1] == '\'' || s[start+1] == '"'):
 		return l.str(start, start+1, true)
 	case c >= '0' && c <= '9' || c == '.' && start+1 < len(s) && s[start+1] >= '0' && s[start+1] <= '9':
@@ -137,8 +134,8 @@ func (l *lexer) next() Token {
 	}
 	for _, y := range symbols {
 		if strings.HasPrefix(s[start:], y) {
-			if y == ">>" || y == ">>>" || y == "<<" {
-				break // types close with >>; shifts are put together by the parser
+			if y == "*/" && strings.HasPrefix(s[start+2:], "*") { // a product before a comment: 2*/*c*/3
+				continue
 			}
 			return tok(Symbol, start+len(y), y)
 		}
@@ -150,9 +147,28 @@ func (l *lexer) next() Token {
 	return tok(Bad, start+n, s[start:start+n])
 }
 
+// quoted reads an identifier in back quotes or, where the setting says so, double quotes.
+func (l *lexer) quoted(start int) Token {
+	s := l.text
+	q := s[start]
+	var b strings.Builder
+	for i := start + 1; i < len(s); i++ {
+		if s[i] == q {
+			if i+1 == len(s) || s[i+1] != q {
+				l.pos = i + 1
+				return Token{Kind: Quoted, Span: Span{start, i + 1}, Text: b.String()}
+			}
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	l.pos = len(s)
+	return Token{Kind: Bad, Span: Span{start, len(s)}, Text: s[start:]}
+}
+
 func isLetter(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
-	return r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0x80 && r != utf8.RuneError
+	return r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0x80 && unicode.IsLetter(r)
 }
 
 func isWordByte(s string) bool { return s[0] >= '0' && s[0] <= '9' || isLetter(s) }
@@ -210,11 +226,13 @@ func (l *lexer) str(start, quote int, raw bool) Token {
 	s := l.text
 	q := s[quote]
 	var b strings.Builder
+	doubled, before := -1, 0 // index of the last doubled quote, and the value up to it
 	for i := quote + 1; i < len(s); i++ {
 		c := s[i]
 		switch {
 		case c == q:
-			if i+1 < len(s) && s[i+1] == q && !raw { // a doubled quote is one, since 4.0
+			if i+1 < len(s) && s[i+1] == q {
+				doubled, before = i, b.Len()
 				b.WriteByte(q)
 				i++
 				continue
@@ -226,6 +244,10 @@ func (l *lexer) str(start, quote int, raw bool) Token {
 		default:
 			b.WriteByte(c)
 		}
+	}
+	if doubled >= 0 { // what is unclosed is the string that begins there: 'a''b is 'a' and then 'b
+		l.pos = doubled + 1
+		return Token{Kind: String, Span: Span{start, doubled + 1}, Text: b.String()[:before]}
 	}
 	l.pos = len(s)
 	return Token{Kind: Bad, Span: Span{start, len(s)}, Text: s[start:]}

@@ -1,80 +1,114 @@
 package sql
 
 import (
-	"errors"
 	"strings"
+	"unicode/utf8"
 
 	"streamlab/errs"
 )
 
-// maxDepth bounds nesting, so that no text can overflow the stack.
-const maxDepth = 400
+// Options are the session settings that change how text is read. The zero value is Spark's default.
+type Options struct {
+	EnforceReserved         bool // spark.sql.ansi.enforceReservedKeywords
+	DoubleQuotedIdentifiers bool // spark.sql.ansi.doubleQuotedIdentifiers
+	EscapedStringLiterals   bool // spark.sql.parser.escapedStringLiterals
+	LegacySetOps            bool // spark.sql.legacy.setopsPrecedence.enabled
+}
 
-// Parse reads statements separated by semicolons; an empty text gives none. Errors: PARSE_SYNTAX_ERROR,
-// PARSE_EMPTY_STATEMENT and other PARSE_ conditions with the place in the text.
-func Parse(text string) ([]Statement, error) {
-	var out []Statement
-	err := run(text, func(p *parser) {
+// Parse reads statements separated by semicolons, at least one. Errors are *errs.Error with the place in
+// text: PARSE_SYNTAX_ERROR, PARSE_EMPTY_STATEMENT if there is nothing but comments, conditions of Spark's
+// parser, and UNSUPPORTED_FEATURE.STREAMLAB for syntax of Spark that streamlab knows and refuses.
+func Parse(text string) ([]Statement, error) { return Options{}.Parse(text) }
+
+// ParseStatement reads exactly one statement, perhaps with semicolons behind it, as Spark does.
+func ParseStatement(text string) (Statement, error) { return Options{}.ParseStatement(text) }
+
+// ParseQuery reads one query.
+func ParseQuery(text string) (*Query, error) { return Options{}.ParseQuery(text) }
+
+// ParseExpr reads one expression without an alias.
+func ParseExpr(text string) (Expr, error) { return Options{}.ParseExpr(text) }
+
+// ParseItem reads one expression with an optional alias, as in selectExpr.
+func ParseItem(text string) (SelectItem, error) { return Options{}.ParseItem(text) }
+
+// Parse is Parse under these settings.
+func (o Options) Parse(text string) (out []Statement, err error) {
+	err = o.run(text, func(p *parser) {
 		for {
+			out = append(out, p.statement())
+			if p.tok().Kind != EOF && !p.isSym(";") {
+				p.leftover(false)
+			}
 			for p.sym(";") {
 			}
 			if p.tok().Kind == EOF {
 				return
-			}
-			out = append(out, p.statement())
-			if p.tok().Kind != EOF {
-				if !p.isSym(";") {
-					p.unexpected()
-				}
 			}
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	if len(out) == 0 {
-		return nil, errs.New("PARSE_EMPTY_STATEMENT")
-	}
 	return out, nil
 }
 
-// ParseQuery reads one query.
-func ParseQuery(text string) (q *Query, err error) {
-	err = run(text, func(p *parser) { q = p.query(); p.end() })
-	return
+// ParseStatement is ParseStatement under these settings.
+func (o Options) ParseStatement(text string) (st Statement, err error) {
+	err = o.run(text, func(p *parser) {
+		st = p.statement()
+		p.end()
+	})
+	return st, err
 }
 
-// ParseExpr reads one expression, as in selectExpr without an alias.
-func ParseExpr(text string) (e Expr, err error) {
-	err = run(text, func(p *parser) { e = p.expr(); p.end() })
-	return
+// ParseQuery is ParseQuery under these settings.
+func (o Options) ParseQuery(text string) (q *Query, err error) {
+	err = o.run(text, func(p *parser) { q = p.query(); p.end() })
+	return q, err
 }
 
-// ParseItem reads one expression with an optional alias, as in selectExpr.
-func ParseItem(text string) (it SelectItem, err error) {
-	err = run(text, func(p *parser) { it = p.selectItem(); p.end() })
-	return
+// ParseExpr is ParseExpr under these settings.
+func (o Options) ParseExpr(text string) (e Expr, err error) {
+	err = o.run(text, func(p *parser) { e = p.expr(); p.end() })
+	return e, err
 }
+
+// ParseItem is ParseItem under these settings.
+func (o Options) ParseItem(text string) (it SelectItem, err error) {
+	err = o.run(text, func(p *parser) { it = p.selectItem(); p.end() })
+	return it, err
+}
+
+// maxDepth bounds nesting, so that no text can overflow the stack.
+const maxDepth = 500
 
 type parser struct {
-	text    string
-	toks    []Token
-	i       int
-	depth   int
-	params  int
-	inTable bool // a table name is being read: t-x is an error of its own
+	text   string
+	opts   Options
+	toks   []Token       // without comments; the last is EOF
+	hints  map[int]Token // index of a token → the /*+ comment right before it
+	i      int
+	depth  int
+	steps  int // tokens left to read, so that text which must be read twice on many levels ends
+	params int
+	stop   string // word that ends a list of aliased items, and so is no alias
 }
 
 // failure carries an error up through the descent; only run recovers it.
-type failure struct{ err error }
+type failure struct{ err *errs.Error }
 
-func run(text string, f func(p *parser)) (err error) {
-	p := &parser{text: text}
-	for _, t := range Lex(text) {
-		if t.Kind != Comment {
+func (o Options) run(text string, f func(p *parser)) (err error) {
+	p := &parser{text: text, opts: o, hints: map[int]Token{}}
+	for _, t := range lexAll(text, o) {
+		switch {
+		case t.Kind != Comment:
 			p.toks = append(p.toks, t)
+		case strings.HasPrefix(t.Text, "/*+"):
+			p.hints[len(p.toks)] = t
 		}
 	}
+	p.steps = 100*len(p.toks) + 10000
 	defer func() {
 		if r := recover(); r != nil {
 			fl, ok := r.(failure)
@@ -89,13 +123,16 @@ func run(text string, f func(p *parser)) (err error) {
 			p.failAt(t.Span, errs.New("UNCLOSED_BRACKETED_COMMENT"))
 		}
 	}
+	if p.tok().Kind == EOF {
+		p.failAt(Span{}, errs.New("PARSE_EMPTY_STATEMENT"))
+	}
 	f(p)
 	return nil
 }
 
-// Place turns a span of text into a position with its line.
+// Place turns a span of text into a position and the line it is in. Columns count characters from 1.
 func Place(text string, s Span) (errs.Pos, string) {
-	start := min(s.Start, len(text))
+	start := max(0, min(s.Start, len(text)))
 	line := strings.Count(text[:start], "\n") + 1
 	from := strings.LastIndexByte(text[:start], '\n') + 1
 	to := strings.IndexByte(text[start:], '\n')
@@ -105,77 +142,158 @@ func Place(text string, s Span) (errs.Pos, string) {
 		to += start
 	}
 	end := max(min(s.End, to), start)
-	pos := errs.Pos{Line: line, Col: len([]rune(text[from:start])) + 1, Length: max(1, len([]rune(text[start:end])))}
-	return pos, strings.TrimRight(text[from:to], "\r")
+	return errs.Pos{
+		Line:   line,
+		Col:    utf8.RuneCountInString(text[from:start]) + 1,
+		Length: max(1, utf8.RuneCountInString(text[start:end])),
+	}, strings.TrimRight(text[from:to], "\r")
 }
 
+// failAt ends the descent with an error at a place.
 func (p *parser) failAt(s Span, e *errs.Error) {
 	pos, line := Place(p.text, s)
 	panic(failure{e.At(pos).WithExcerpt(line)})
 }
 
-func (p *parser) unexpected(expected ...string) {
+// unexpected fails at the current token; expected are the words that could stand there.
+func (p *parser) unexpected(expected ...string) { p.syntax("", expected...) }
+
+// missing fails at the current token, which would be fine if word stood before it.
+func (p *parser) missing(word string) { p.syntax(": missing '"+word+"'", word) }
+
+// leftover fails at a token behind a complete statement. Spark calls it extra input where dropping it would
+// repair the text: it is the last one, or stands behind a semicolon.
+func (p *parser) leftover(semicolon bool) {
+	n := p.peek(1)
+	if p.tok().Kind == Bad {
+		p.unexpected()
+	}
+	if semicolon || n.Kind == EOF || n.Kind == Symbol && n.Text == ";" {
+		p.extra()
+	}
+	p.unexpected()
+}
+
+func (p *parser) extra() { p.syntax(": extra input '" + p.shown(p.tok()) + "'") }
+
+// shown is a token as an error names it: of an unclosed quote only the quote.
+func (p *parser) shown(t Token) string {
+	if t.Kind == Bad {
+		_, n := utf8.DecodeRuneInString(t.Text)
+		return t.Text[:n]
+	}
+	return p.text[t.Start:t.End]
+}
+
+func (p *parser) syntax(hint string, expected ...string) {
 	t := p.tok()
 	shown := "end of input"
 	if t.Kind != EOF {
-		shown = "'" + p.text[t.Start:t.End] + "'"
+		shown = "'" + p.shown(t) + "'"
 	}
-	e := errs.New("PARSE_SYNTAX_ERROR", "error", shown, "hint", "")
+	e := errs.New("PARSE_SYNTAX_ERROR", "error", shown, "hint", hint)
+	near := ""
 	if t.Kind == Word {
-		if near := nearestKeyword(t.Upper, expected); near != "" {
-			e = e.WithHint("Did you mean " + near + "?")
-		}
+		near = nearest(t.Upper, expected)
 	}
-	if e.Hint == "" && p.i > 0 && p.toks[p.i-1].Kind == Word {
-		if near := nearestKeyword(p.toks[p.i-1].Upper, nil); near != "" {
-			e = e.WithHint("Did you mean " + near + "?")
-		}
+	if near == "" && p.i > 0 && p.toks[p.i-1].Kind == Word {
+		near = nearest(p.toks[p.i-1].Upper, nil) // a misspelt word was read as an alias: SELECT 1 FRM t
 	}
-	p.failAt(t.Span, e)
+	switch {
+	case near != "":
+		e = e.WithHint("Did you mean " + near + "?")
+	case t.Kind == Bad && strings.ContainsAny(shown, "`\"") || shown == "'''":
+		e = e.WithHint("The quote is not closed.")
+	case len(expected) > 0:
+		e = e.WithHint("Expected " + strings.Join(expected, " or ") + ".")
+	}
+	s := t.Span
+	if t.Kind == Bad {
+		s.End = s.Start + 1
+	}
+	p.failAt(s, e)
+}
+
+// refuse fails with the condition for syntax of Spark that streamlab does not have.
+func (p *parser) refuse(s Span, feature, instead string) {
+	e := errs.New("UNSUPPORTED_FEATURE.STREAMLAB", "feature", feature)
+	if instead != "" {
+		e = e.WithHint(instead)
+	}
+	p.failAt(s, e)
 }
 
 func (p *parser) tok() Token { return p.toks[p.i] }
 
 func (p *parser) peek(n int) Token { return p.toks[min(p.i+n, len(p.toks)-1)] }
 
+// at gives the symbol n tokens ahead, "" if there stands none.
+func (p *parser) at(n int) string {
+	if t := p.peek(n); t.Kind == Symbol {
+		return t.Text
+	}
+	return ""
+}
+
+// word gives the upper-case word n tokens ahead, "" if there stands none.
+func (p *parser) word(n int) string {
+	if t := p.peek(n); t.Kind == Word {
+		return t.Upper
+	}
+	return ""
+}
+
 func (p *parser) next() Token {
 	t := p.toks[p.i]
-	if t.Kind == Bad {
+	if t.Kind == Bad || t.Kind == EOF {
 		p.unexpected()
 	}
-	if p.i < len(p.toks)-1 {
-		p.i++
-	}
+	p.skip(1)
 	return t
 }
 
-func (p *parser) end() {
-	if p.tok().Kind != EOF {
-		p.unexpected()
+func (p *parser) skip(n int) {
+	p.i = min(p.i+n, len(p.toks)-1)
+	if p.steps -= n; p.steps < 0 {
+		p.failAt(p.tok().Span, errs.New("FAILED_TO_PARSE_TOO_COMPLEX"))
 	}
 }
 
-func (p *parser) isSym(s string) bool { t := p.tok(); return t.Kind == Symbol && t.Text == s }
+// end fails if something stands behind the statement and its semicolons.
+func (p *parser) end() {
+	semicolon := false
+	for p.sym(";") {
+		semicolon = true
+	}
+	if p.tok().Kind != EOF {
+		p.leftover(semicolon)
+	}
+}
+
+func (p *parser) isSym(s string) bool { return p.at(0) == s }
 
 func (p *parser) sym(s string) bool {
 	if p.isSym(s) {
-		p.i++
+		p.skip(1)
 		return true
 	}
 	return false
 }
 
 func (p *parser) needSym(s string) {
-	if !p.sym(s) {
-		p.unexpected(s)
+	if p.sym(s) {
+		return
 	}
+	if p.at(1) == s {
+		p.extra()
+	}
+	p.unexpected(s)
 }
 
 // isKw tests for a sequence of keywords.
 func (p *parser) isKw(words ...string) bool {
 	for k, w := range words {
-		t := p.peek(k)
-		if t.Kind != Word || t.Upper != w {
+		if p.word(k) != w {
 			return false
 		}
 	}
@@ -184,12 +302,13 @@ func (p *parser) isKw(words ...string) bool {
 
 func (p *parser) kw(words ...string) bool {
 	if p.isKw(words...) {
-		p.i += len(words)
+		p.skip(len(words))
 		return true
 	}
 	return false
 }
 
+// anyKw takes one of words; "" if none stands here.
 func (p *parser) anyKw(words ...string) string {
 	for _, w := range words {
 		if p.kw(w) {
@@ -201,10 +320,23 @@ func (p *parser) anyKw(words ...string) string {
 
 func (p *parser) needKw(words ...string) {
 	for _, w := range words {
-		if !p.kw(w) {
-			p.unexpected(w)
+		if p.kw(w) {
+			continue
 		}
+		if p.word(1) == w {
+			p.extra()
+		}
+		p.unexpected(w)
 	}
+}
+
+// needAny is anyKw that fails if none stands here.
+func (p *parser) needAny(words ...string) string {
+	w := p.anyKw(words...)
+	if w == "" {
+		p.unexpected(words...)
+	}
+	return w
 }
 
 // enter guards the depth of nesting; leave undoes it.
@@ -216,6 +348,7 @@ func (p *parser) enter() {
 
 func (p *parser) leave() { p.depth-- }
 
+// from is the span from a start to the end of the last token read.
 func (p *parser) from(start int) Span {
 	end := start
 	if p.i > 0 {
@@ -224,147 +357,19 @@ func (p *parser) from(start int) Span {
 	return Span{start, max(start, end)}
 }
 
-// strict are words that cannot be an alias or a name where a clause may follow.
-var strict = wordSet(`ANTI CROSS EXCEPT FULL INNER INTERSECT JOIN LATERAL LEFT NATURAL ON RIGHT SEMI MINUS UNION USING
-	WHERE GROUP HAVING ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET WINDOW FROM SELECT TABLESAMPLE PIVOT UNPIVOT WATERMARK
-	WHEN THEN ELSE END AND OR NOT SET QUALIFY`)
+func (p *parser) start() int { return p.tok().Start }
 
-func wordSet(text string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(text) {
-		m[w] = true
-	}
-	return m
-}
-
-func (p *parser) isName() bool {
-	t := p.tok()
-	return t.Kind == Quoted || t.Kind == Word
-}
-
-// name reads one identifier.
-func (p *parser) name() string {
-	t := p.tok()
-	if t.Kind == Quoted && t.Text == "" {
-		p.failAt(t.Span, errs.New("PARSE_SYNTAX_ERROR", "error", "'``'", "hint", ""))
-	}
-	if !p.isName() {
-		p.unexpected()
-	}
-	if p.toks[p.i+1].Kind == Symbol && p.toks[p.i+1].Text == "-" && p.toks[p.i+1].Start == t.End && t.Kind == Word && p.inTable {
-		if n := p.peek(2); n.Kind == Word && n.Start == p.toks[p.i+1].End {
-			p.failAt(t.Span, errs.New("INVALID_IDENTIFIER", "ident", t.Text+"-"+n.Text))
-		}
-	}
-	return p.next().Text
-}
-
-func (p *parser) names() []string {
-	p.needSym("(")
-	out := []string{p.name()}
+// list reads items between commas.
+func (p *parser) list(item func()) {
+	item()
 	for p.sym(",") {
-		out = append(out, p.name())
+		item()
 	}
+}
+
+// inBrackets reads ( item, … ).
+func (p *parser) inBrackets(item func()) {
+	p.needSym("(")
+	p.list(item)
 	p.needSym(")")
-	return out
 }
-
-func (p *parser) dotted() []string {
-	out := []string{p.name()}
-	for p.isSym(".") && (p.peek(1).Kind == Word || p.peek(1).Kind == Quoted) {
-		p.next()
-		out = append(out, p.name())
-	}
-	return out
-}
-
-func (p *parser) str() string {
-	if p.tok().Kind != String {
-		p.unexpected()
-	}
-	s := p.next().Text
-	for p.tok().Kind == String {
-		s += p.next().Text
-	}
-	return s
-}
-
-// aliasHere reads [AS] name where a clause may follow; "" if there is none.
-func (p *parser) aliasHere() string {
-	if p.kw("AS") {
-		return p.name()
-	}
-	t := p.tok()
-	if t.Kind == Quoted || t.Kind == Word && !strict[t.Upper] {
-		return p.name()
-	}
-	return ""
-}
-
-func (p *parser) tableAlias() Alias {
-	var a Alias
-	a.Name = p.aliasHere()
-	if a.Name != "" && p.isSym("(") {
-		a.Columns = p.names()
-	}
-	return a
-}
-
-// Errors unwraps what Parse returns into its single error.
-func Errors(err error) *errs.Error {
-	var e *errs.Error
-	if errors.As(err, &e) {
-		return e
-	}
-	return nil
-}
-
-func nearestKeyword(word string, expected []string) string {
-	best, least := "", 3
-	if len(word) < 4 {
-		least = 2
-	}
-	try := func(k string) {
-		if d := edits(word, k); d > 0 && d < least {
-			best, least = k, d
-		}
-	}
-	for _, k := range expected {
-		try(k)
-	}
-	for _, k := range Keywords {
-		if k == word {
-			return ""
-		}
-		try(k)
-	}
-	return best
-}
-
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
-
-// Keywords are the words with a meaning in the grammar, sorted: for highlighting, completion and hints.
-var Keywords = strings.Fields(`ALL AND ANTI ANY AS ASC BETWEEN BY CASE CAST CLUSTER CREATE CROSS CUBE DELETE DESC DESCRIBE DISTINCT
-	DISTRIBUTE DROP ELSE END ESCAPE EXCEPT EXISTS EXPLAIN FALSE FILTER FOLLOWING FROM FULL FUNCTION GROUP GROUPING HAVING ILIKE IN
-	INNER INSERT INTERSECT INTERVAL INTO IS JOIN LATERAL LEFT LIKE LIMIT MATCHED MERGE NATURAL NOT NULL NULLS OFFSET ON OPTIMIZE OR
-	ORDER OUTER OVER OVERWRITE PARTITION PIVOT PRECEDING RANGE RECURSIVE REPLACE RESET RIGHT RLIKE ROLLUP ROWS SELECT SEMI SET SHOW
-	SORT STREAM TABLE TABLESAMPLE TEMPORARY THEN TRUE TRY_CAST UNBOUNDED UNION UNPIVOT UPDATE USING VALUES VIEW WATERMARK WHEN WHERE
-	WINDOW WITH`)

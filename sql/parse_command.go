@@ -6,65 +6,41 @@ import (
 	"streamlab/errs"
 )
 
+// statement reads one statement, up to its end or a semicolon.
 func (p *parser) statement() Statement {
+	p.enter()
+	defer p.leave()
 	t := p.tok()
 	start := t.Start
-	switch {
-	case t.Kind == Symbol && t.Text == "(":
+	if p.isSym("(") {
 		return p.query()
-	case t.Kind != Word:
-		p.unexpected()
 	}
-	switch t.Upper {
+	p.foreign()
+	switch p.word(0) {
 	case "SELECT", "WITH", "VALUES", "TABLE", "FROM":
 		return p.query()
-	case "CREATE":
+	case "CREATE", "REPLACE":
 		return p.create()
 	case "DROP":
-		p.next()
-		d := &Drop{}
-		p.anyKw("TEMPORARY", "TEMP")
-		if d.What = p.anyKw("TABLE", "VIEW", "DATABASE", "SCHEMA", "FUNCTION"); d.What == "" {
-			p.unexpected("TABLE", "VIEW")
-		}
-		d.IfExists = p.kw("IF", "EXISTS")
-		d.Name = p.dotted()
-		p.kw("PURGE")
-		d.Span = p.from(start)
-		return d
+		return p.drop()
 	case "INSERT":
 		return p.insert()
 	case "UPDATE":
-		p.next()
-		u := &Update{Table: p.target()}
-		p.needKw("SET")
-		u.Set = p.assignments()
-		if p.kw("WHERE") {
-			u.Where = p.expr()
-		}
-		u.Span = p.from(start)
-		return u
+		return p.update()
 	case "DELETE":
-		p.next()
-		p.needKw("FROM")
-		d := &Delete{Table: p.target()}
-		if p.kw("WHERE") {
-			d.Where = p.expr()
-		}
-		d.Span = p.from(start)
-		return d
+		return p.delete()
 	case "MERGE":
 		return p.merge()
 	case "SET":
 		return p.set()
 	case "RESET":
-		p.next()
-		r := &Reset{Key: strings.TrimSpace(p.rest())}
+		p.skip(1)
+		r := &Reset{Key: unquoteKey(p.rest())}
 		r.Span = p.from(start)
 		return r
 	case "EXPLAIN":
-		p.next()
-		e := &Explain{Mode: p.anyKw("EXTENDED", "FORMATTED", "CODEGEN", "COST")}
+		p.skip(1)
+		e := &Explain{Mode: p.anyKw("EXTENDED", "FORMATTED", "CODEGEN", "COST", "LOGICAL")}
 		e.Stmt = p.statement()
 		e.Span = p.from(start)
 		return e
@@ -72,337 +48,406 @@ func (p *parser) statement() Statement {
 		return p.describe()
 	case "SHOW":
 		return p.show()
-	case "ALTER", "OPTIMIZE", "VACUUM", "RESTORE", "CACHE", "UNCACHE", "USE", "REFRESH", "TRUNCATE", "COMMENT", "ANALYZE", "CLEAR", "CONVERT", "MSCK", "REPAIR", "ADD", "LIST", "EXECUTE", "DECLARE", "CALL", "GENERATE":
-		if nx := p.peek(1); t.Upper == "ALTER" && nx.Upper != "TABLE" && nx.Upper != "VIEW" && nx.Upper != "DATABASE" && nx.Upper != "SCHEMA" {
-			p.next()
-			p.unexpected("TABLE", "VIEW")
-		}
-		c := &Command{Kind: t.Upper}
-		if t.Upper == "ALTER" {
-			c.Kind += " " + p.peek(1).Upper
-		}
-		c.Text = p.rest()
-		c.Span = p.from(start)
-		return c
+	case "ALTER":
+		return p.alter()
+	case "OPTIMIZE", "VACUUM", "RESTORE":
+		return p.maintain()
+	case "USE", "CACHE", "UNCACHE", "CLEAR", "REFRESH", "TRUNCATE", "ANALYZE", "COMMENT":
+		return p.smallCommand()
+	case "DECLARE":
+		return p.declare()
+	case "EXECUTE":
+		return p.execute()
 	}
-	p.unexpected("SELECT", "WITH", "INSERT", "CREATE", "MERGE", "UPDATE", "DELETE", "DROP", "SHOW", "DESCRIBE", "EXPLAIN")
+	p.unexpected("SELECT", "WITH", "FROM", "VALUES", "INSERT", "CREATE", "MERGE", "UPDATE", "DELETE", "DROP", "SHOW", "DESCRIBE", "EXPLAIN",
+		"SET", "ALTER", "OPTIMIZE", "VACUUM")
 	return nil
+}
+
+// foreignStatements are statements of other systems that Spark names in its refusal, by their first words.
+var foreignStatements = []string{"GRANT", "REVOKE", "COMMIT", "ROLLBACK", "START TRANSACTION", "LOCK TABLE", "LOCK DATABASE",
+	"UNLOCK TABLE", "UNLOCK DATABASE", "CREATE ROLE", "DROP ROLE", "CREATE INDEX", "DROP INDEX", "ALTER INDEX", "EXPORT TABLE",
+	"IMPORT TABLE", "SHOW GRANT", "SHOW ROLE GRANT", "SHOW PRINCIPALS", "SHOW ROLES", "SHOW CURRENT ROLES", "SHOW COMPACTIONS",
+	"SHOW TRANSACTIONS", "SHOW INDEXES", "SHOW LOCKS", "CREATE TEMPORARY MACRO", "DROP TEMPORARY MACRO", "DFS"}
+
+// refusedStatements are statements of Spark that streamlab does not have, with what to do instead.
+var refusedStatements = []struct{ words, instead string }{
+	{"LOAD DATA", "Insert from a query over the files."},
+	{"CALL", ""},
+	{"BEGIN", "Run the statements one by one."},
+	{"ADD JAR", ""}, {"ADD FILE", ""}, {"ADD ARCHIVE", ""}, {"LIST JAR", ""}, {"LIST FILE", ""},
+	{"MSCK", ""}, {"REPAIR TABLE", ""},
+	{"CONVERT TO", ""}, {"GENERATE", ""}, {"REORG", ""}, {"FSCK", ""},
+	{"CREATE CATALOG", ""}, {"DROP CATALOG", ""},
+}
+
+// foreign fails at statements that are known and refused.
+func (p *parser) foreign() {
+	start := p.start()
+	for _, f := range foreignStatements {
+		words := strings.Fields(f)
+		if p.isKw(words...) {
+			p.skip(len(words))
+			p.failAt(p.from(start), errs.New("INVALID_STATEMENT_OR_CLAUSE", "operation", f))
+		}
+	}
+	for _, f := range refusedStatements {
+		words := strings.Fields(f.words)
+		if p.isKw(words...) {
+			p.skip(len(words))
+			p.refuse(p.from(start), f.words, f.instead)
+		}
+	}
 }
 
 // rest takes all tokens up to a semicolon and gives their text.
 func (p *parser) rest() string {
-	start := p.tok().Start
-	end := start
+	start, end := p.start(), p.start()
 	for p.tok().Kind != EOF && !p.isSym(";") {
 		end = p.tok().End
-		p.i++
+		p.skip(1)
 	}
 	return p.text[start:end]
 }
 
-func (p *parser) target() *TableName {
-	start := p.tok().Start
-	t := p.tableName()
-	t.Alias = p.tableAlias()
-	t.Span = p.from(start)
-	return t
+func unquoteKey(k string) string {
+	k = strings.TrimSpace(k)
+	if len(k) > 1 && k[0] == '`' && k[len(k)-1] == '`' {
+		return strings.ReplaceAll(k[1:len(k)-1], "``", "`")
+	}
+	return k
 }
 
-func (p *parser) properties() []Property {
-	p.needSym("(")
-	var out []Property
-	for !p.isSym(")") {
-		k := ""
-		if p.tok().Kind == String {
-			k = p.str()
-		} else {
-			k = strings.Join(p.dotted(), ".")
-		}
-		v := ""
-		if p.sym("=") || p.tok().Kind == String {
-			t := p.next()
-			v = t.Text
-			if t.Text == "-" && t.Kind == Symbol {
-				v += p.next().Text
-			}
-		}
-		out = append(out, Property{k, v})
-		if !p.sym(",") {
-			break
-		}
-	}
-	p.needSym(")")
-	return out
-}
-
-func (p *parser) create() Statement {
-	start := p.next().Start
-	replace := p.kw("OR", "REPLACE")
-	global := p.kw("GLOBAL")
-	temp := p.kw("TEMPORARY") || p.kw("TEMP")
-	switch {
-	case p.kw("VIEW"):
-		v := &CreateView{Replace: replace, Temporary: temp || global}
-		v.IfNotExists = p.kw("IF", "NOT", "EXISTS")
-		v.Name = p.dotted()
-		if p.sym("(") {
-			for {
-				v.Columns = append(v.Columns, p.name())
-				if p.kw("COMMENT") {
-					p.str()
-				}
-				if !p.sym(",") {
-					break
-				}
-			}
-			p.needSym(")")
-		}
-		if p.kw("USING") {
-			p.failAt(p.tok().Span, errs.New("UNSUPPORTED_FEATURE", "feature", "CREATE TEMPORARY VIEW … USING"))
-		}
-		if p.kw("COMMENT") {
-			p.str()
-		}
-		if p.kw("TBLPROPERTIES") {
-			p.properties()
-		}
-		p.needKw("AS")
-		s := p.tok().Start
-		v.Query = p.query()
-		v.QueryText = p.text[s:p.toks[p.i-1].End]
-		v.Span = p.from(start)
-		return v
-	case !temp && !global && p.kw("TABLE"):
-		return p.createTable(start, replace)
-	}
-	if p.isKw("DATABASE") || p.isKw("SCHEMA") || p.isKw("FUNCTION") {
-		c := &Command{Kind: "CREATE " + p.tok().Upper, Text: p.rest()}
-		c.Span = p.from(start)
-		return c
-	}
-	p.unexpected("TABLE", "VIEW")
-	return nil
-}
-
-func (p *parser) createTable(start int, replace bool) Statement {
-	c := &CreateTable{Replace: replace}
-	c.IfNotExists = p.kw("IF", "NOT", "EXISTS")
-	c.Name = p.dotted()
-	if p.isSym("(") {
-		from := p.next().End
-		for depth := 1; depth > 0; {
-			t := p.next()
-			switch {
-			case t.Kind == EOF:
-				p.unexpected(")")
-			case t.Kind == Symbol && t.Text == "(":
-				depth++
-			case t.Kind == Symbol && t.Text == ")":
-				depth--
-			}
-		}
-		c.ColumnsSpan = Span{from, p.toks[p.i-1].Start}
-		c.Columns = p.text[c.ColumnsSpan.Start:c.ColumnsSpan.End]
-	}
-	for {
-		switch {
-		case p.kw("USING"):
-			c.Using = strings.ToLower(p.name())
-		case p.kw("PARTITIONED", "BY"):
-			c.PartitionBy = p.names()
-		case p.kw("CLUSTER", "BY"):
-			c.ClusterBy = p.names()
-		case p.kw("LOCATION"):
-			c.Location = p.str()
-		case p.kw("COMMENT"):
-			c.Comment = p.str()
-		case p.kw("OPTIONS"):
-			c.Options = p.properties()
-		case p.kw("TBLPROPERTIES"):
-			c.Properties = p.properties()
-		default:
-			p.kw("AS")
-			if p.startsQuery() {
-				c.Query = p.query()
-			}
-			c.Span = p.from(start)
-			return c
-		}
-	}
-}
-
-func (p *parser) insert() Statement {
-	start := p.next().Start
-	i := &Insert{}
-	if p.kw("OVERWRITE") {
-		i.Overwrite = true
-	} else {
-		p.needKw("INTO")
-	}
-	p.kw("TABLE")
-	p.inTable = true
-	i.Table = p.dotted()
-	p.inTable = false
-	if p.kw("PARTITION") {
-		p.needSym("(")
-		for {
-			pr := Property{Key: p.name()}
-			if p.sym("=") {
-				s := p.tok().Start
-				p.value(0)
-				pr.Value = p.text[s:p.toks[p.i-1].End]
-			}
-			i.Partition = append(i.Partition, pr)
-			if !p.sym(",") {
-				break
-			}
-		}
-		p.needSym(")")
-	}
-	p.kw("IF", "NOT", "EXISTS")
-	if p.kw("REPLACE", "WHERE") {
-		i.Replace = p.expr()
-	}
-	if p.kw("BY", "NAME") {
-		i.ByName = true
-	} else if p.isSym("(") && !p.startsQuery() {
-		i.Columns = p.names()
-	}
-	i.Query = p.query()
-	i.Span = p.from(start)
-	return i
-}
-
-func (p *parser) assignments() []Assignment {
-	var out []Assignment
-	for {
-		s := p.tok().Start
-		n := &Name{Parts: p.dotted()}
-		n.Span = p.from(s)
-		p.needSym("=")
-		out = append(out, Assignment{n, p.expr()})
-		if !p.sym(",") {
-			return out
-		}
-	}
-}
-
-func (p *parser) merge() Statement {
-	start := p.next().Start
-	m := &Merge{}
-	m.SchemaEvolution = p.kw("WITH", "SCHEMA", "EVOLUTION")
-	p.needKw("INTO")
-	m.Target = p.target()
-	p.needKw("USING")
-	m.Source = p.relationTerm()
-	p.needKw("ON")
-	m.On = p.expr()
-	for p.isKw("WHEN") {
-		s := p.next().Start
-		c := MergeClause{Kind: "MATCHED"}
-		if p.kw("NOT") {
-			c.Kind = "NOT MATCHED"
-		}
-		p.needKw("MATCHED")
-		if p.kw("BY", "SOURCE") {
-			c.Kind = "NOT MATCHED BY SOURCE"
-		} else {
-			p.kw("BY", "TARGET")
-		}
-		if p.kw("AND") {
-			c.Cond = p.expr()
-		}
-		p.needKw("THEN")
-		switch {
-		case p.kw("DELETE"):
-			c.Action = "DELETE"
-		case p.kw("UPDATE"):
-			c.Action = "UPDATE"
-			p.needKw("SET")
-			if p.sym("*") {
-				c.All = true
-			} else {
-				c.Set = p.assignments()
-			}
-		case p.kw("INSERT"):
-			c.Action = "INSERT"
-			if p.sym("*") {
-				c.All = true
-				break
-			}
-			p.needSym("(")
-			for {
-				s := p.tok().Start
-				n := &Name{Parts: p.dotted()}
-				n.Span = p.from(s)
-				c.Columns = append(c.Columns, n)
-				if !p.sym(",") {
-					break
-				}
-			}
-			p.needSym(")")
-			p.needKw("VALUES")
-			p.needSym("(")
-			c.Values = p.exprs()
-			p.needSym(")")
-		default:
-			p.unexpected("UPDATE", "DELETE", "INSERT")
-		}
-		c.Span = p.from(s)
-		m.Clauses = append(m.Clauses, c)
-	}
-	if len(m.Clauses) == 0 {
-		p.failAt(p.tok().Span, errs.New("MERGE_WITHOUT_WHEN"))
-	}
-	m.Span = p.from(start)
-	return m
-}
-
+// set reads SET, SET key, SET key = value, whose value is any text, SET TIME ZONE and SET VARIABLE.
 func (p *parser) set() Statement {
 	start := p.next().Start
+	if (p.isKw("VAR") || p.isKw("VARIABLE")) && (p.isName(1) || p.at(1) == "(") {
+		p.skip(1)
+		return p.setVariable(start)
+	}
 	s := &Set{}
-	if p.kw("TIME", "ZONE") {
+	if p.isKw("TIME", "ZONE") {
+		p.skip(2)
 		s.TimeZone, s.HasValue, s.Key = true, true, "spark.sql.session.timeZone"
-		if p.tok().Kind == String {
+		switch {
+		case p.tok().Kind == String:
 			s.Value = p.str()
-		} else {
-			s.Value = strings.TrimSpace(p.rest())
-			if strings.EqualFold(s.Value, "LOCAL") {
-				s.Value = "UTC"
-			}
+		case p.isKw("LOCAL"):
+			s.Value = p.next().Upper
+		case p.isKw("INTERVAL"):
+			s.Value = p.zoneOffset()
+		default:
+			p.unexpected("LOCAL")
 		}
 	} else {
-		text := strings.TrimSpace(p.rest())
+		text := p.rest()
 		k, v, ok := strings.Cut(text, "=")
-		s.Key, s.Value, s.HasValue = strings.Trim(strings.TrimSpace(k), "`"), strings.TrimSpace(v), ok
+		s.Key, s.Value, s.HasValue = unquoteKey(k), strings.TrimSpace(v), ok
+		if strings.EqualFold(s.Key, "-v") || strings.ContainsAny(s.Key, " \t\n") {
+			p.failAt(Span{start, start + len(text) + 4}, errs.New("INVALID_SET_SYNTAX"))
+		}
 	}
 	s.Span = p.from(start)
 	return s
 }
 
+// zoneOffset reads INTERVAL '1' HOUR or '1:30' HOUR TO MINUTE as +01:30.
+func (p *parser) zoneOffset() string {
+	s := p.start()
+	iv, ok := p.interval().(*Interval)
+	if !ok || len(iv.Parts) != 1 || iv.Parts[0].Unit != "HOUR" {
+		p.failAt(p.from(s), errs.New("PARSE_SYNTAX_ERROR", "error", "'INTERVAL'", "hint", ""))
+	}
+	sign, v := "+", iv.Parts[0].Value
+	if u, ok := v.(*Unary); ok {
+		sign, v = u.Op, u.X
+	}
+	l, _ := v.(*Literal)
+	if l == nil {
+		p.failAt(p.from(s), errs.New("PARSE_SYNTAX_ERROR", "error", "'INTERVAL'", "hint", ""))
+	}
+	h, m, _ := strings.Cut(l.Text, ":")
+	if strings.HasPrefix(h, "-") {
+		sign, h = "-", h[1:]
+	}
+	pad := func(x string) string { return strings.Repeat("0", max(0, 2-len(x))) + x }
+	return sign + pad(h) + ":" + pad(m)
+}
+
+func (p *parser) command(kind string) *Command { return &Command{Kind: kind} }
+
+// finish sets span and text.
+func (p *parser) finish(c *Command, start int) *Command {
+	c.Span = p.from(start)
+	c.Text = p.text[c.Start:c.End]
+	return c
+}
+
+// target reads the name a command works on, or a path.
+func (p *parser) target(c *Command) {
+	s := p.start()
+	if p.tok().Kind == String {
+		c.Path = p.str()
+	} else {
+		c.Name = p.dotted()
+	}
+	c.NameSpan = p.from(s)
+}
+
+func (p *parser) setVariable(start int) Statement {
+	c, d := p.command("SET VARIABLE"), &SetVariable{}
+	if p.isSym("(") {
+		p.inBrackets(func() { d.Names = append(d.Names, p.column()) })
+		p.needSym("=")
+		d.Query = p.subquery()
+	} else {
+		d.Set = p.assignments()
+	}
+	c.Detail = d
+	return p.finish(c, start)
+}
+
+func (p *parser) declare() Statement {
+	start := p.next().Start
+	c, d := p.command("DECLARE"), &Declare{}
+	d.Replace = p.kw("OR", "REPLACE")
+	if !p.kw("VARIABLE") {
+		p.kw("VAR")
+	}
+	p.list(func() { d.Names = append(d.Names, p.dotted()) })
+	c.Name = d.Names[0]
+	if p.tok().Kind == Word && !p.isKw("DEFAULT") {
+		d.Type = p.typeName().Text
+	}
+	if p.kw("DEFAULT") || p.sym("=") {
+		d.Default = p.expr()
+	} else if d.Type == "" {
+		p.unexpected("DEFAULT")
+	}
+	c.Detail = d
+	return p.finish(c, start)
+}
+
+func (p *parser) execute() Statement {
+	start := p.next().Start
+	p.needKw("IMMEDIATE")
+	c, d := p.command("EXECUTE"), &Execute{}
+	d.Code = p.expr()
+	if p.kw("INTO") {
+		p.list(func() { d.Into = append(d.Into, p.column()) })
+	}
+	if p.kw("USING") {
+		if p.isSym("(") && p.bracketsEnd() {
+			p.inBrackets(func() { d.Using = append(d.Using, p.selectItem()) })
+		} else {
+			d.Using = p.selectItems()
+		}
+	}
+	c.Detail = d
+	return p.finish(c, start)
+}
+
+// bracketsEnd reports whether the bracket that opens here closes at the end of the statement.
+func (p *parser) bracketsEnd() bool {
+	depth := 0
+	for n := 0; ; n++ {
+		switch p.at(n) {
+		case "(":
+			depth++
+		case ")":
+			depth--
+		}
+		if depth == 0 || p.peek(n).Kind == EOF {
+			return p.peek(n+1).Kind == EOF || p.at(n+1) == ";" || p.word(n+1) == "INTO"
+		}
+	}
+}
+
+func (p *parser) smallCommand() Statement {
+	start := p.start()
+	w := p.next().Upper
+	c := p.command(w)
+	switch w {
+	case "USE":
+		if p.isName(1) && p.isKw("CATALOG") {
+			p.skip(1)
+			c.Detail = &UseCatalog{}
+		} else if p.isName(1) && p.anyKw("DATABASE", "SCHEMA", "NAMESPACE") == "" {
+			p.unexpected()
+		}
+		p.target(c)
+	case "CACHE":
+		d := &Cache{Lazy: p.kw("LAZY")}
+		p.needKw("TABLE")
+		p.target(c)
+		if p.kw("OPTIONS") {
+			d.Options = p.properties()
+		}
+		if p.kw("AS") || p.queryAt(0) {
+			d.Query = p.query()
+		}
+		c.Detail = d
+	case "UNCACHE":
+		p.needKw("TABLE")
+		c.IfExists = p.kw("IF", "EXISTS")
+		p.target(c)
+	case "CLEAR":
+		p.needKw("CACHE")
+		c.Kind = "CLEAR CACHE"
+	case "REFRESH":
+		if p.isName(1) && (p.isKw("TABLE") || p.isKw("FUNCTION")) {
+			p.skip(1)
+		}
+		p.target(c)
+	case "TRUNCATE":
+		p.needKw("TABLE")
+		p.target(c)
+		if p.isKw("PARTITION") {
+			p.refuse(p.tok().Span, "TRUNCATE TABLE … PARTITION", "Use DELETE with a condition on the partition.")
+		}
+	case "ANALYZE":
+		p.analyze(c)
+	case "COMMENT":
+		p.needKw("ON")
+		d := &CommentOn{What: p.needAny("TABLE", "SCHEMA", "DATABASE", "NAMESPACE")}
+		if d.What != "TABLE" {
+			d.What = "SCHEMA"
+		}
+		p.target(c)
+		p.needKw("IS")
+		if d.Null = p.kw("NULL"); !d.Null {
+			d.Text = p.str()
+		}
+		c.Detail = d
+	}
+	return p.finish(c, start)
+}
+
+func (p *parser) analyze(c *Command) {
+	p.needKw("TABLE")
+	p.target(c)
+	if p.isKw("PARTITION") {
+		p.refuse(p.tok().Span, "ANALYZE TABLE … PARTITION", "")
+	}
+	p.needKw("COMPUTE", "STATISTICS")
+	d := &Analyze{}
+	switch {
+	case p.kw("NOSCAN"):
+		d.NoScan = true
+	case p.kw("FOR", "ALL", "COLUMNS"):
+		d.All = true
+	case p.kw("FOR", "COLUMNS"):
+		p.list(func() { d.Columns = append(d.Columns, p.name()) })
+	}
+	c.Detail = d
+}
+
+// maintain reads OPTIMIZE, VACUUM and RESTORE of Delta.
+func (p *parser) maintain() Statement {
+	start := p.start()
+	w := p.next().Upper
+	c := p.command(w)
+	if w == "RESTORE" && p.isKw("TABLE") && (p.isName(1) && p.word(1) != "TO" || p.peek(1).Kind == String) {
+		p.skip(1)
+	}
+	p.target(c)
+	switch w {
+	case "OPTIMIZE":
+		d := &Optimize{Full: p.kw("FULL")}
+		if p.kw("WHERE") {
+			d.Where = p.expr()
+		}
+		if p.kw("ZORDER", "BY") {
+			if p.isSym("(") {
+				p.inBrackets(func() { d.ZOrder = append(d.ZOrder, p.dotted()) })
+			} else {
+				p.list(func() { d.ZOrder = append(d.ZOrder, p.dotted()) })
+			}
+		}
+		c.Detail = d
+	case "VACUUM":
+		d := &Vacuum{}
+		if p.isKw("LITE") || p.isKw("FULL") || p.isKw("USING") {
+			p.refuse(p.tok().Span, "VACUUM … "+p.word(0), "Use VACUUM without it.")
+		}
+		for {
+			switch {
+			case p.kw("RETAIN"):
+				if p.tok().Kind != Number {
+					p.unexpected()
+				}
+				d.Retain = p.next().Text
+				p.needKw("HOURS")
+				continue
+			case p.kw("DRY", "RUN"):
+				d.DryRun = true
+				continue
+			}
+			break
+		}
+		c.Detail = d
+	case "RESTORE":
+		d := &Restore{}
+		p.kw("TO")
+		t := &TableName{}
+		p.timeTravel(t)
+		d.Version, d.Timestamp = t.Version, t.Timestamp
+		if d.Version == nil && d.Timestamp == nil {
+			p.unexpected("VERSION", "TIMESTAMP")
+		}
+		c.Detail = d
+	}
+	return p.finish(c, start)
+}
+
 func (p *parser) describe() Statement {
 	start := p.next().Start
 	d := &Describe{What: "TABLE"}
+	w := p.word(0)
+	named := p.isName(1) || p.peek(1).Kind == String
 	switch {
-	case p.kw("HISTORY"):
-		d.What = "HISTORY"
-	case p.kw("DETAIL"):
-		d.What = "DETAIL"
-	case p.kw("FUNCTION"):
-		d.What = "FUNCTION"
-	case p.kw("QUERY") || p.startsQuery():
+	case (w == "HISTORY" || w == "DETAIL") && named:
+		p.skip(1)
+		d.What = w
+		if p.isKw("TABLE") && p.isName(1) {
+			p.skip(1)
+		}
+	case w == "FUNCTION" && named:
+		p.skip(1)
+		d.What = w
+	case (w == "DATABASE" || w == "SCHEMA" || w == "NAMESPACE") && named:
+		p.skip(1)
+		d.What = "SCHEMA"
+	case w == "QUERY" && (named || p.at(1) == "("), p.queryAt(0) && w != "TABLE", p.isKw("TABLE") && p.isName(1) && p.word(1) == "TABLE":
+		if w == "QUERY" {
+			p.skip(1)
+		}
 		d.What = "QUERY"
 		d.Query = p.query()
 		d.Span = p.from(start)
 		return d
-	default:
-		p.kw("TABLE")
+	case w == "TABLE" && named:
+		p.skip(1)
 	}
-	d.Extended = p.anyKw("EXTENDED", "FORMATTED") != ""
+	if w := p.word(0); (w == "EXTENDED" || w == "FORMATTED") && p.isName(1) {
+		p.skip(1)
+		d.Extended = true
+	}
+	s := p.start()
 	if p.tok().Kind == String {
 		d.Path = p.str()
 	} else {
 		d.Name = p.dotted()
+	}
+	d.NameSpan = p.from(s)
+	if p.isKw("PARTITION") && p.at(1) == "(" {
+		p.refuse(p.tok().Span, "DESCRIBE … PARTITION", "")
+	}
+	if d.What == "TABLE" && p.isName(0) && !p.isKw("AS") {
+		d.Column = p.dotted()
+	}
+	if p.isKw("AS", "JSON") {
+		p.refuse(p.tok().Span, "DESCRIBE … AS JSON", "")
 	}
 	d.Span = p.from(start)
 	return d
@@ -410,24 +455,105 @@ func (p *parser) describe() Statement {
 
 func (p *parser) show() Statement {
 	start := p.next().Start
-	s := &Show{What: p.name()}
-	s.What = strings.ToUpper(s.What)
-	switch s.What {
+	s := &Show{}
+	name := func() {
+		at := p.start()
+		s.Name = p.dotted()
+		s.NameSpan = p.from(at)
+	}
+	switch w := p.needAnyShow(); w {
 	case "CREATE":
 		p.needKw("TABLE")
 		s.What = "CREATE TABLE"
-		s.Name = p.dotted()
-	case "COLUMNS", "TBLPROPERTIES", "PARTITIONS":
-		p.anyKw("IN", "FROM")
-		s.Name = p.dotted()
-	}
-	if p.anyKw("IN", "FROM") != "" {
-		s.Name = p.dotted()
-	}
-	p.kw("LIKE")
-	if p.tok().Kind == String {
-		s.Like = p.str()
+		name()
+	case "CURRENT":
+		p.needAny("SCHEMA", "DATABASE", "NAMESPACE")
+		s.What = "CURRENT SCHEMA"
+	case "COLUMNS":
+		s.What = w
+		p.needAny("IN", "FROM")
+		name()
+		if p.anyKw("IN", "FROM") != "" {
+			s.Name = append(p.dotted(), s.Name...)
+		}
+	case "TBLPROPERTIES":
+		s.What = w
+		name()
+		if p.sym("(") {
+			s.Key = p.propertyKey()
+			p.needSym(")")
+		}
+	case "PARTITIONS":
+		s.What = w
+		name()
+		if p.isKw("PARTITION") {
+			p.refuse(p.tok().Span, "SHOW PARTITIONS … PARTITION", "")
+		}
+	default:
+		s.What = w
+		if p.anyKw("IN", "FROM") != "" {
+			name()
+		}
+		if p.kw("LIKE") || p.tok().Kind == String {
+			s.HasLike = true
+			s.Like = p.str()
+		}
 	}
 	s.Span = p.from(start)
 	return s
+}
+
+func (p *parser) needAnyShow() string {
+	switch w := p.word(0); w {
+	case "TABLES", "VIEWS", "COLUMNS", "FUNCTIONS", "PARTITIONS", "TBLPROPERTIES", "CATALOGS", "CREATE", "CURRENT":
+		p.skip(1)
+		return w
+	case "SCHEMAS", "DATABASES", "NAMESPACES":
+		p.skip(1)
+		return "SCHEMAS"
+	case "USER", "SYSTEM", "ALL":
+		if p.word(1) == "FUNCTIONS" {
+			p.skip(2)
+			return "FUNCTIONS"
+		}
+	case "TABLE":
+		if p.word(1) == "EXTENDED" {
+			p.refuse(p.tok().Span, "SHOW TABLE EXTENDED", "Use DESCRIBE EXTENDED or SHOW TABLES.")
+		}
+	}
+	p.unexpected("TABLES", "VIEWS", "COLUMNS", "FUNCTIONS", "SCHEMAS", "PARTITIONS", "TBLPROPERTIES", "CREATE", "CATALOGS")
+	return ""
+}
+
+// propertyKey reads 'a.b', a.b.
+func (p *parser) propertyKey() string {
+	if p.tok().Kind == String {
+		return p.str()
+	}
+	return strings.Join(p.dotted(), ".")
+}
+
+// properties reads ('key' = 'value', key value, key).
+func (p *parser) properties() []Property {
+	var out []Property
+	p.inBrackets(func() {
+		pr := Property{Key: p.propertyKey()}
+		if p.sym("=") || !p.isSym(",") && !p.isSym(")") {
+			switch t := p.tok(); {
+			case t.Kind == String:
+				pr.Value = p.str()
+			case p.isSym("-") && p.peek(1).Kind == Number:
+				p.skip(1)
+				pr.Value = "-" + p.next().Text
+			case t.Kind == Number || t.Kind == Word && (t.Upper == "TRUE" || t.Upper == "FALSE"):
+				pr.Value = strings.ToLower(p.next().Text)
+			case p.isName(0):
+				pr.Value = strings.Join(p.dotted(), ".")
+			default:
+				p.unexpected()
+			}
+		}
+		out = append(out, pr)
+	})
+	return out
 }

@@ -1,0 +1,173 @@
+package sql
+
+import "streamlab/errs"
+
+func (p *parser) insert() Statement {
+	start := p.next().Start
+	i := &Insert{}
+	if p.kw("OVERWRITE") {
+		i.Overwrite = true
+		if p.isKw("DIRECTORY") || p.isKw("LOCAL", "DIRECTORY") {
+			p.refuse(p.tok().Span, "INSERT OVERWRITE DIRECTORY", "Write the files with a sink.")
+		}
+	} else {
+		if p.isKw("WITH", "SCHEMA", "EVOLUTION") {
+			p.refuse(p.tok().Span, "INSERT WITH SCHEMA EVOLUTION", "Set the option mergeSchema of the writer.")
+		}
+		p.needKw("INTO")
+	}
+	if p.isKw("TABLE") && p.isName(1) {
+		p.skip(1)
+	}
+	t := &TableName{}
+	p.tableParts(t)
+	i.Table, i.Ident, i.TableSpan = t.Parts, t.Ident, t.NameSpan
+	if p.isKw("PARTITION") && p.at(1) == "(" {
+		p.skip(1)
+		i.Partition = p.partitionSpec()
+	}
+	i.IfNotExists = p.kw("IF", "NOT", "EXISTS")
+	if p.kw("REPLACE", "WHERE") {
+		i.Replace = p.expr()
+	} else if p.isKw("REPLACE") && (p.word(1) == "ON" || p.word(1) == "USING") {
+		p.refuse(p.tok().Span, "INSERT … REPLACE "+p.word(1), "Use REPLACE WHERE or MERGE.")
+	}
+	if p.kw("BY", "NAME") {
+		i.ByName = true
+	} else if p.isSym("(") && !p.queryAt(1) {
+		i.Columns = p.names()
+	}
+	i.Query = p.query()
+	i.Span = p.from(start)
+	return i
+}
+
+func (p *parser) update() Statement {
+	start := p.next().Start
+	u := &Update{Table: p.aliasedTarget("SET")}
+	p.needKw("SET")
+	u.Set = p.assignments()
+	if p.isKw("WHERE") && p.startsExpr(1) {
+		p.skip(1)
+		u.Where = p.expr()
+	}
+	u.Span = p.from(start)
+	return u
+}
+
+func (p *parser) delete() Statement {
+	start := p.next().Start
+	if !p.isKw("FROM") && p.isName(0) && p.word(1) != "FROM" {
+		p.missing("FROM")
+	}
+	p.needKw("FROM")
+	d := &Delete{Table: p.aliasedTarget("")}
+	if p.isKw("WHERE") && p.startsExpr(1) {
+		p.skip(1)
+		d.Where = p.expr()
+	}
+	d.Span = p.from(start)
+	return d
+}
+
+// aliasedTarget reads the table of UPDATE, DELETE or MERGE; stop is the word that cannot be its alias.
+func (p *parser) aliasedTarget(stop string) *TableName {
+	start := p.start()
+	t := &TableName{}
+	p.tableParts(t)
+	old := p.stop
+	p.stop = stop
+	t.Alias = p.tableAlias()
+	p.stop = old
+	t.Span = p.from(start)
+	return t
+}
+
+func (p *parser) assignments() []Assignment {
+	var out []Assignment
+	p.list(func() {
+		s := p.start()
+		n := p.column()
+		if !p.sym("==") {
+			p.needSym("=")
+		}
+		x := p.expr()
+		out = append(out, Assignment{p.from(s), n, x})
+	})
+	return out
+}
+
+func (p *parser) merge() Statement {
+	start := p.next().Start
+	m := &Merge{}
+	m.SchemaEvolution = p.kw("WITH", "SCHEMA", "EVOLUTION")
+	p.needKw("INTO")
+	m.Target = p.aliasedTarget("")
+	p.needKw("USING")
+	m.Source = p.primary()
+	p.needKw("ON")
+	m.On = p.expr()
+	for p.isKw("WHEN") {
+		m.Clauses = append(m.Clauses, p.mergeClause())
+	}
+	if len(m.Clauses) == 0 {
+		if p.tok().Kind == EOF || p.isSym(";") {
+			p.failAt(p.from(start), errs.New("MERGE_WITHOUT_WHEN"))
+		}
+		p.unexpected("WHEN")
+	}
+	m.Span = p.from(start)
+	return m
+}
+
+func (p *parser) mergeClause() MergeClause {
+	start := p.next().Start
+	c := MergeClause{Kind: "MATCHED"}
+	if p.kw("NOT") {
+		c.Kind = "NOT MATCHED"
+	}
+	p.needKw("MATCHED")
+	if c.Kind == "NOT MATCHED" {
+		if p.kw("BY", "SOURCE") {
+			c.Kind = "NOT MATCHED BY SOURCE"
+		} else {
+			p.kw("BY", "TARGET")
+		}
+	}
+	if p.kw("AND") {
+		c.Cond = p.expr()
+	}
+	p.needKw("THEN")
+	if c.Kind == "NOT MATCHED" {
+		p.needKw("INSERT")
+		c.Action = "INSERT"
+		p.mergeInsert(&c)
+	} else {
+		c.Action = p.needAny("UPDATE", "DELETE")
+		if c.Action == "UPDATE" {
+			p.needKw("SET")
+			if c.Kind == "MATCHED" && p.sym("*") {
+				c.All = true
+			} else {
+				c.Set = p.assignments()
+			}
+		}
+	}
+	c.Span = p.from(start)
+	return c
+}
+
+func (p *parser) mergeInsert(c *MergeClause) {
+	if p.sym("*") {
+		c.All = true
+		return
+	}
+	p.inBrackets(func() { c.Columns = append(c.Columns, p.column()) })
+	p.needKw("VALUES")
+	at := p.tok().Span
+	p.inBrackets(func() { c.Values = append(c.Values, p.expr()) })
+	if len(c.Columns) != len(c.Values) {
+		at.End = p.toks[p.i-1].End
+		p.failAt(at, errs.New("MERGE_INSERT_VALUE_COUNT_MISMATCH", "actualCount", len(c.Values), "expectedCount", len(c.Columns)))
+	}
+}
