@@ -40,8 +40,8 @@ func badgerOptions(dir string, o Options) badger.Options {
 	b.DetectConflicts = false // one writer
 	b.NumVersionsToKeep = 1
 	b.ValueThreshold = 1 << 20
-	b.ValueLogFileSize = 4 << 20 // stays empty
-	b.ChecksumVerificationMode = options.OnTableAndBlockRead
+	b.ValueLogFileSize = 4 << 20                     // stays empty
+	b.ChecksumVerificationMode = options.OnBlockRead // at open we do it, see verifyTables
 	b.MetricsEnabled = false
 	b.Logger = nil
 	return b
@@ -55,13 +55,19 @@ func openBadger(dir string, o Options) (db *badger.DB, err error) {
 		if err := removeEmptyLogs(dir); err != nil {
 			return nil, err
 		}
+		if err := verifyTables(dir, badgerOptions(dir, o)); err != nil {
+			return nil, err
+		}
 	}
 	// A damaged file may make Badger panic; that is the file's fault, not a bug of ours.
 	err = safego.Call("opening the database", func() error {
 		db, err = badger.OpenManaged(badgerOptions(dir, o))
 		return err
 	})
-	return db, err
+	if err != nil {
+		return nil, err // what Badger returns with an error is half open and cannot be closed
+	}
+	return db, nil
 }
 
 // removeEmptyLogs removes write-ahead files that a kill during their deletion left at length zero: Badger
