@@ -101,8 +101,8 @@ func (s SourceProgress) MarshalJSON() ([]byte, error) {
 		End          json.RawMessage   `json:"endOffset"`
 		Latest       json.RawMessage   `json:"latestOffset"`
 		NumInputRows int64             `json:"numInputRows"`
-		Input        *perSecond             `json:"inputRowsPerSecond,omitempty"`
-		Processed    *perSecond             `json:"processedRowsPerSecond,omitempty"`
+		Input        *perSecond        `json:"inputRowsPerSecond,omitempty"`
+		Processed    *perSecond        `json:"processedRowsPerSecond,omitempty"`
 		Metrics      map[string]string `json:"metrics,omitempty"`
 	}{s.Description, offsetJSON(s.StartOffset), offsetJSON(s.EndOffset), offsetJSON(s.LatestOffset),
 		s.NumInputRows, rateOf(s.InputRate), rateOf(s.ProcessedRate), s.Metrics})
@@ -136,8 +136,8 @@ func (p Progress) MarshalJSON() ([]byte, error) {
 		BatchID   int64                   `json:"batchId"`
 		Duration  int64                   `json:"batchDuration"`
 		Rows      int64                   `json:"numInputRows"`
-		Input     *perSecond                   `json:"inputRowsPerSecond,omitempty"`
-		Processed *perSecond                   `json:"processedRowsPerSecond,omitempty"`
+		Input     *perSecond              `json:"inputRowsPerSecond,omitempty"`
+		Processed *perSecond              `json:"processedRowsPerSecond,omitempty"`
 		Durations map[string]int64        `json:"durationMs,omitempty"`
 		EventTime map[string]string       `json:"eventTime,omitempty"`
 		State     []StateOperatorProgress `json:"stateOperators"`

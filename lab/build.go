@@ -66,6 +66,9 @@ func (l *Lab) addSource(s *engine.Session, src Source) error {
 	if src.Schema.Value != "" {
 		r = r.Schema(src.Schema.Value)
 	}
+	if _, set := src.Options["maxPushesPerTrigger"]; src.Rows != nil && !set {
+		r = r.Option("maxPushesPerTrigger", 1) // the file lists micro-batches
+	}
 	var path []string
 	if src.Path.Value != "" {
 		path = []string{src.Path.Value}

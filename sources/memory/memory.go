@@ -113,8 +113,10 @@ func New(def sources.Def) (sources.Source, error) {
 	return r, nil
 }
 
-// Options is empty: there are none.
-func Options() []sources.OptionDoc { return nil }
+// Options describes maxPushesPerTrigger.
+func Options() []sources.OptionDoc {
+	return []sources.OptionDoc{{Name: "maxPushesPerTrigger", Doc: "Pushes that a micro-batch reads at most; 1 where a lab file lists rows by micro-batch."}}
+}
 
 type source struct {
 	stream  *Stream
@@ -126,7 +128,17 @@ func (r *source) Schema() types.Schema { return r.stream.schema }
 
 func (r *source) InitialOffset(context.Context) (sources.Offset, error) { return "", nil }
 
-func (r *source) LatestOffset(_ context.Context, start sources.Offset, _ sources.ReadLimit) (sources.Offset, error) {
+// DefaultReadLimit is the option maxPushesPerTrigger, which counts as files do elsewhere.
+func (r *source) DefaultReadLimit() sources.ReadLimit {
+	v, _ := r.stream.options.Get("maxPushesPerTrigger")
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil {
+		return sources.ReadLimit{}
+	}
+	return sources.ReadLimit{MaxFiles: n}
+}
+
+func (r *source) LatestOffset(_ context.Context, start sources.Offset, limit sources.ReadLimit) (sources.Offset, error) {
 	n := r.stream.len()
 	if r.frozen >= 0 {
 		n = r.frozen
@@ -137,6 +149,9 @@ func (r *source) LatestOffset(_ context.Context, start sources.Offset, _ sources
 	}
 	if n-1 <= at {
 		return start, nil
+	}
+	if limit.MaxFiles > 0 {
+		n = int(min(int64(n), int64(at)+1+limit.MaxFiles))
 	}
 	return offset(n - 1), nil
 }
