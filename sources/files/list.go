@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+	"syscall"
 	"time"
 
 	"streamlab/codec"
@@ -95,7 +96,7 @@ func (l *lister) list(keep func(path string) bool) ([]file, error) {
 			l.fromLog, l.decided = true, true
 			return l.sinkLog(keep)
 		}
-		if !errors.Is(err, fs.ErrNotExist) {
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) { // the path may be one file
 			return nil, err
 		}
 		l.fromLog = false
