@@ -95,6 +95,7 @@ func finishAggregate(c *Call, build func(c *Call) (*AggregateCall, error)) (*Agg
 		a.Text += " FILTER (WHERE " + c.Filter.String() + ")"
 	}
 	a.Distinct = c.Distinct
+	a.Extra += a.Text
 	if c.Distinct && !ignoresDuplicates(c.Name) {
 		inner, ts := a.New, make([]types.DataType, len(a.Args))
 		for i, x := range a.Args {

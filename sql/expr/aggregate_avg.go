@@ -110,9 +110,6 @@ func buildAvg(c *Call) (*AggregateCall, error) {
 	switch {
 	case t.Kind == types.Decimal:
 		out := boundedDecimal(t.Precision+4, t.Scale+4)
-		if t.Precision+4 > 38 { // keep the integral digits
-			out = adjustedDecimal(t.Precision+4, t.Scale+4)
-		}
 		sum := &sumDecimal{out: types.DecimalOf(min(38, t.Precision+10), t.Scale), try: try || !c.Conf.ANSI}
 		return c.aggregate([]Expr{x}, out, true, func() Aggregate {
 			return &avgAgg{sum: sum, out: out, finish: finishDecimal(sum.out.Scale, out, sum.try)}

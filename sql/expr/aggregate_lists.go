@@ -695,8 +695,9 @@ func (a *histogram) Result(r *columnar.Records, off int, groups []uint32, out *c
 			continue
 		}
 		var bins []bin
+		random := javaRandom(31183) // the seed of Spark's histograms
 		for i := range n {
-			bins = addBin(bins, numberAt(vs[0], i), a.bins)
+			bins = addBin(bins, numberAt(vs[0], i), a.bins, random)
 		}
 		x := columnar.NewVec(a.ts[0], 1)
 		for _, b := range bins {
@@ -711,8 +712,30 @@ func (a *histogram) Result(r *columnar.Records, off int, groups []uint32, out *c
 	return nil
 }
 
-// addBin adds a point and merges the two nearest bins when there are too many.
-func addBin(bins []bin, x float64, most int) []bin {
+// javaRandom is the generator of java.util.Random: it gives numbers below n.
+func javaRandom(seed int64) func(n int32) int32 {
+	state := (uint64(seed) ^ 0x5DEECE66D) & (1<<48 - 1)
+	next := func() int32 {
+		state = (state*0x5DEECE66D + 0xB) & (1<<48 - 1)
+		return int32(state >> 17)
+	}
+	return func(n int32) int32 {
+		if n&-n == n {
+			return int32(int64(n) * int64(next()) >> 31)
+		}
+		for {
+			bits := next()
+			v := bits % n
+			if bits-v+(n-1) >= 0 {
+				return v
+			}
+		}
+	}
+}
+
+// addBin adds a point and merges the two nearest bins when there are too many; random decides between
+// pairs that are equally near.
+func addBin(bins []bin, x float64, most int, random func(n int32) int32) []bin {
 	i := sort.Search(len(bins), func(k int) bool { return bins[k].x >= x })
 	if i < len(bins) && bins[i].x == x {
 		bins[i].y++
@@ -724,10 +747,16 @@ func addBin(bins []bin, x float64, most int) []bin {
 	if len(bins) <= most {
 		return bins
 	}
-	near := 0
+	near, ties := 0, int32(1)
 	for k := 1; k+1 < len(bins); k++ {
-		if bins[k+1].x-bins[k].x < bins[near+1].x-bins[near].x {
-			near = k
+		gap, least := bins[k+1].x-bins[k].x, bins[near+1].x-bins[near].x
+		switch {
+		case gap < least:
+			near, ties = k, 1
+		case gap == least:
+			if ties++; random(ties) == 0 {
+				near = k
+			}
 		}
 	}
 	p, q := bins[near], bins[near+1]

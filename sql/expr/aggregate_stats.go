@@ -84,12 +84,9 @@ func (momentsAgg) Update(r *columnar.Records, off int, groups []uint32, args []*
 		dn := delta / n
 		m.mean += dn
 		dn2 := dn * dn
-		d2 := delta * (delta - dn)
-		m2 := m.m2
-		m.m2 += d2
-		m3 := m.m3
-		m.m3 += -3*dn*m2 + delta*(delta*delta-dn2)
-		m.m4 += -4*dn*m3 + 6*dn2*m2 + delta*(delta*delta*delta-dn*dn2)
+		m.m2 += delta * (delta - dn)
+		m.m3 += -3*dn*m.m2 + delta*(delta*delta-dn2)
+		m.m4 += -4*dn*m.m3 - 6*dn2*m.m2 + delta*(delta*delta*delta-dn*dn2)
 		m.n = n
 	}
 	return nil

@@ -40,6 +40,9 @@ func buildFirstLast(c *Call) (*AggregateCall, error) {
 		return &firstLast{t: t, last: c.Name == "last" || c.Name == "last_value", ignoreNulls: ignore}
 	})
 	a.Text = aggText(c.Name, c.Args[:1], c.Distinct)
+	if ignore {
+		a.Extra = "ignore nulls "
+	}
 	return a, nil
 }
 

@@ -245,14 +245,13 @@ func NewGetField(base Expr, name string, c Conf) (Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		f := t.Fields[i]
-		return structField(base, i, base.String()+"."+f.Name), nil
+		return structField(base, i, base.String()+"."+name), nil
 	case t.Kind == types.Array && t.Elem.Kind == types.Struct:
 		i, err := fieldIndex(*t.Elem, name)
 		if err != nil {
 			return nil, err
 		}
-		return arrayStructField(base, i, base.String()+"."+t.Elem.Fields[i].Name), nil
+		return arrayStructField(base, i, base.String()+"."+name), nil
 	case t.Kind == types.Map:
 		return NewGetItem(base, StringLit(name), c)
 	case t.Kind == types.Null:

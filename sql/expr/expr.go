@@ -98,8 +98,8 @@ type Aggregate interface {
 	Width() int  // bytes in the record, a multiple of 8
 	Refs() []int // offsets of Refs within the part, ascending; nil if none
 	// Update folds the selected rows: the k-th selected row belongs to groups[k]. args are the argument
-	// vectors in order, indexed by row; rows not selected are not looked at. FILTER and DISTINCT are applied
-	// by the caller through sel.
+	// vectors in order, indexed by row; rows not selected are not looked at. FILTER is applied by the caller
+	// through sel, DISTINCT by the aggregate that AggregateCall.New makes.
 	Update(r *columnar.Records, off int, groups []uint32, args []*columnar.Vec, sel columnar.Sel) error
 	// Merge folds groups fromGroups[k] of from into groups[k] of into.
 	Merge(into *columnar.Records, off int, groups []uint32, from *columnar.Records, fromOff int, fromGroups []uint32) error
@@ -116,6 +116,7 @@ type AggregateCall struct {
 	Out      types.DataType
 	Null     bool
 	Text     string           // as Spark prints it
+	Extra    string           // what the result depends on besides name, arguments, DISTINCT and FILTER
 	New      func() Aggregate // a fresh one for a worker
 }
 

@@ -205,6 +205,29 @@ func buildIn(c *Call) (Expr, error) {
 			"dataType", quoted(t.SQL()))
 	}
 	args := CastAll(c.Args, t, c.Conf)
+	lazy := false
+	for i, a := range args[1:] {
+		if cast, ok := a.(*Cast); ok && Foldable(cast) {
+			if l, err := Const(cast, c.Conf); err == nil && l != nil {
+				l.Text = cast.String()
+				args[i+1] = l
+			} else {
+				lazy = true // it must not fail before an earlier entry was compared
+			}
+		}
+	}
+	if lazy {
+		var all Expr
+		for _, a := range args[1:] {
+			eq := compareExpr("=", args[0], a, "")
+			if all == nil {
+				all = eq
+				continue
+			}
+			all = &Lazy{Kind: LazyOr, Name: "in", Out: types.Of(types.Boolean), Null: anyNullable(args), Args: []Expr{all, eq}, Text: text}
+		}
+		return all, nil
+	}
 	return NewScalar("in", types.Of(types.Boolean), anyNullable(args), args, text, inKernel), nil
 }
 

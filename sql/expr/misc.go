@@ -35,9 +35,15 @@ func miscFunctions() []Function {
 			if err := c.Arity(1, 1); err != nil {
 				return nil, err
 			}
-			l := StringLit(c.Args[0].Type().Simple())
-			l.Text = c.Text()
-			return l, nil
+			name := c.Args[0].Type().Simple()
+			// The argument stays below: typeof(sum(x)) is still an aggregation.
+			return NewScalar("typeof", tString, false, c.Args, c.Text(), func(ctx *EvalContext, dst *columnar.Vec, args []*columnar.Vec, sel columnar.Sel) error {
+				for k := range sel.N {
+					dst.Data = append(dst.Data, name...)
+					dst.Off[sel.At(k)+1] = int32(len(dst.Data))
+				}
+				return nil
+			}), nil
 		}),
 		fn("version()", "The version of Spark whose behaviour this is.", constant("", "4.2.0 streamlab")),
 		fn("current_user()", "Name of the user.", constant("", who)),

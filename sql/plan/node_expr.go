@@ -286,9 +286,7 @@ func writeIdentity(b *strings.Builder, e expr.Expr) {
 		tag = fmt.Sprint("lazy", x.Kind, x.Out.SQL())
 	case *expr.AggregateCall:
 		tag = "agg " + x.Name + fmt.Sprint(x.Distinct, x.Filter != nil) + x.Out.SQL()
-		if len(x.Args) == 0 || x.Text != "" {
-			tag += aggregateFlavour(x)
-		}
+		tag += x.Extra
 	case *groupingCall:
 		tag = x.text
 	case *WindowCall:
@@ -308,20 +306,6 @@ func writeIdentity(b *strings.Builder, e expr.Expr) {
 	b.WriteByte('(')
 	b.WriteString(strings.Join(parts, ","))
 	b.WriteByte(')')
-}
-
-// aggregateFlavour tells apart calls whose constant arguments are no longer among Args.
-func aggregateFlavour(c *expr.AggregateCall) string {
-	if i := strings.IndexByte(c.Text, '('); i >= 0 {
-		digits := strings.Map(func(r rune) rune {
-			if r >= '0' && r <= '9' || r == '.' {
-				return r
-			}
-			return -1
-		}, c.Text[i:])
-		return digits
-	}
-	return ""
 }
 
 func literalIdentity(l *expr.Literal) string {
