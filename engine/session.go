@@ -136,7 +136,10 @@ func (s *Session) onClose(f func() error) {
 	s.mu.Unlock()
 }
 
-func exprConf(c *Conf) expr.Conf { return expr.Conf{Zone: c.zone(), ANSI: c.flag(keyANSI)} }
+func exprConf(c *Conf) expr.Conf {
+	return expr.Conf{Zone: c.zone(), ANSI: c.flag(keyANSI), TimeType: c.Get("spark.sql.timeType.enabled") == "true",
+		CutDecimals: c.Get("spark.sql.decimalOperations.allowPrecisionLoss") == "false"}
+}
 
 func planConf(c *Conf) plan.Conf { return plan.Conf{Expr: exprConf(c), Get: c.Get} }
 

@@ -106,6 +106,20 @@ func finishAggregate(c *Call, build func(c *Call) (*AggregateCall, error)) (*Agg
 	return a, nil
 }
 
+// aggregates reports whether something below e is computed by an operator of its own, such as an aggregate.
+func aggregates(e Expr) bool {
+	found := false
+	Walk(e, func(x Expr) bool {
+		switch x.(type) {
+		case *Column, *Literal, *Scalar, *Higher, *Lazy, *Cast, *Alias, *Lambda, *LambdaVar:
+		default:
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
 func ignoresDuplicates(name string) bool {
 	switch name {
 	case "min", "max", "bool_and", "bool_or", "every", "some", "any", "collect_set", "bit_and", "bit_or",

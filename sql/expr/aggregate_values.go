@@ -151,8 +151,7 @@ type maxBy struct {
 func (*maxBy) Width() int  { return 2 * columnar.RefWidth }
 func (*maxBy) Refs() []int { return []int{0, columnar.RefWidth} }
 
-// better reports whether row i of key beats what the group has; for max the later of equals wins, for min
-// the earlier.
+// better reports whether row i of key beats what the group has; of equals the later wins.
 func (a *maxBy) better(old []byte, key *columnar.Vec, i int) (bool, error) {
 	if old == nil {
 		return true, nil
@@ -298,7 +297,12 @@ func (a *topBy) Result(r *columnar.Records, off int, groups []uint32, out *colum
 		if err != nil {
 			return err
 		}
-		idx := sortedRows(n, func(x, y int) int { return -a.want * Compare(vs[1], vs[1], x, y) })
+		idx := sortedRows(n, func(x, y int) int {
+			if c := Compare(vs[1], vs[1], x, y); c != 0 {
+				return -a.want * c
+			}
+			return y - x // of equals the later row comes first
+		})
 		for _, i := range idx[:min(n, a.k)] {
 			ap.Kid(0).Append(vs[0], i)
 		}

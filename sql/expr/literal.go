@@ -54,6 +54,13 @@ func IntegralOf(i int64, t types.DataType) *Literal {
 	return &Literal{Value: v}
 }
 
+// TimestampLit is a TIMESTAMP, which prints in the session time zone.
+func TimestampLit(us int64, c Conf) *Literal {
+	l := IntegralLit(us, types.Timestamp)
+	l.Text = literalText(l.Value, c.Zone)
+	return l
+}
+
 // FloatLit is a FLOAT.
 func FloatLit(f float32) *Literal {
 	v := constVec(types.Of(types.Float))

@@ -36,6 +36,11 @@ func miscFunctions() []Function {
 				return nil, err
 			}
 			name := c.Args[0].Type().Simple()
+			if !aggregates(c.Args[0]) { // not evaluated, so it cannot fail
+				l := StringLit(name)
+				l.Text = c.Text()
+				return l, nil
+			}
 			// The argument stays below: typeof(sum(x)) is still an aggregation.
 			return NewScalar("typeof", tString, false, c.Args, c.Text(), func(ctx *EvalContext, dst *columnar.Vec, args []*columnar.Vec, sel columnar.Sel) error {
 				for k := range sel.N {

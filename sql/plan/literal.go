@@ -126,10 +126,10 @@ func (x *resolver) typedLiteral(l *sql.Literal) expr.Expr {
 		}
 	case "TIMESTAMP", "TIMESTAMP_LTZ":
 		if us, ok := expr.ParseTimestamp(s, zone, now); ok {
-			return expr.IntegralLit(us, types.Timestamp)
+			return expr.TimestampLit(us, x.a.conf.Expr)
 		}
 		if v, ok := expr.SpecialDay(string(s), types.Timestamp, zone, now); ok {
-			return expr.IntegralLit(v, types.Timestamp)
+			return expr.TimestampLit(v, x.a.conf.Expr)
 		}
 	case "TIMESTAMP_NTZ":
 		if us, ok := expr.ParseTimestampNTZ(s, false); ok {
