@@ -151,8 +151,62 @@ func compare(c *catalog.Catalog, conf Conf, r recorded) (why string) {
 	if err != nil {
 		return "error " + err.Error()
 	}
+	if why := verify(n); why != "" {
+		return "analysed: " + why
+	}
+	o := Optimize(n)
+	if why := verify(o); why != "" {
+		return "optimised: " + why + "\n" + Explain(n) + Explain(o)
+	}
+	if !o.Schema().Equal(n.Schema()) {
+		return "optimising changed the schema to " + o.Schema().Simple()
+	}
 	if got := n.Schema().Simple(); r.Schema != "" && got != r.Schema {
 		return "schema " + got + "\n want " + r.Schema
 	}
 	return ""
+}
+
+// verify checks that every column of every expression is what the child has at its position, and that
+// nothing of analysis is left.
+func verify(n Node) string {
+	for _, c := range n.Children() {
+		if why := verify(c); why != "" {
+			return why
+		}
+	}
+	cs := n.Children()
+	why := ""
+	mapExprs(n, func(e expr.Expr, right bool) expr.Expr {
+		if e == nil {
+			return e
+		}
+		expr.Walk(e, func(x expr.Expr) bool {
+			switch c := x.(type) {
+			case *expr.Column:
+				var s = cs[0].Schema()
+				if right {
+					s = cs[1].Schema()
+				} else if len(cs) == 2 {
+					s = append(append(s[:len(s):len(s)], cs[1].Schema()...), s[:0]...)
+				}
+				if c.Index >= len(s) {
+					why = fmt.Sprintf("%s: %s#%d of %d columns", describe(n), c, c.Index, len(s))
+				} else if !s[c.Index].Type.Equal(c.Field.Type) {
+					why = fmt.Sprintf("%s: %s#%d is %s, expected %s", describe(n), c, c.Index, s[c.Index].Type, c.Field.Type)
+				}
+			case *named, *outerRef, *subquery, *generator, *groupingCall, *eventTime, *WindowCall:
+				why = fmt.Sprintf("%s: %T is left", describe(n), x)
+			}
+			return true
+		})
+		return e
+	})
+	if p, ok := n.(*Project); ok && len(p.Exprs) != len(p.Out) {
+		why = "Project: exprs and schema differ"
+	}
+	if a, ok := n.(*Aggregate); ok && len(a.Keys)+len(a.Calls) != len(a.Out) {
+		why = "Aggregate: keys and calls and schema differ"
+	}
+	return why
 }
