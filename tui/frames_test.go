@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden frames")
 
-// driver plays Bubble Tea: it runs commands at once, except timers.
+// driver plays Bubble Tea: it runs commands at once. There are no timers.
 type driver struct {
 	t *testing.T
 	m *model
@@ -27,7 +27,7 @@ type driver struct {
 
 func newDriver(t *testing.T, w, h int, bench screen.Workbench) *driver {
 	m := newModel(context.Background(), Options{Gallery: screentest.Gallery{}, Workbench: bench,
-		clock: func() time.Time { return screentest.Now }, zone: time.UTC})
+		clock: func() time.Time { return screentest.Now }, zone: time.UTC, timer: noTimer})
 	d := &driver{t, m}
 	d.run(m.Init())
 	d.send(tea.WindowSizeMsg{Width: w, Height: h})
@@ -40,27 +40,23 @@ func (d *driver) send(msg tea.Msg) {
 	_ = d.m.View()
 }
 
-// run does a command and what comes of it. Timers are recognised by taking their time and left out.
+// run does a command and what comes of it.
 func (d *driver) run(cmd tea.Cmd) {
 	if cmd == nil {
 		return
 	}
-	got := make(chan tea.Msg, 1)
-	go func() { got <- cmd() }()
-	select {
-	case msg := <-got:
-		switch msg := msg.(type) {
-		case nil, tea.QuitMsg:
-		case tea.BatchMsg:
-			for _, c := range msg {
-				d.run(c)
-			}
-		default:
-			d.send(msg)
+	switch msg := cmd().(type) {
+	case nil, tea.QuitMsg, tea.SuspendMsg:
+	case tea.BatchMsg:
+		for _, c := range msg {
+			d.run(c)
 		}
-	case <-time.After(20 * time.Millisecond):
+	default:
+		d.send(msg)
 	}
 }
+
+func noTimer(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil }
 
 // keys types names separated by blanks: "b enter ] down".
 func (d *driver) keys(names string) *driver {

@@ -50,6 +50,7 @@ var table = []Binding{
 	{screen.InQueries, screen.Filter, keys("/"), "filter", "filter the list", 0, screen.M},
 	{screen.InQueries, screen.Copy, keys("y"), "copy", "copy progress or error", 0, screen.M},
 	{screen.InQueries, screen.StopAtOnce, keys("K"), "", "stop at once (asks)", 2, screen.L},
+	{screen.InQueries, screen.Fresh, keys("X"), "", "start fresh (asks)", 2, screen.L},
 	{screen.InQueries, screen.ShowError, keys("!"), "", "show its error", 0, screen.L},
 	{screen.InQueries, screen.SortLeft, keys("<"), "", "sort by column to the left", 0, screen.L},
 	{screen.InQueries, screen.SortRight, keys(">"), "sort", "sort by column to the right", 0, screen.L},

@@ -27,6 +27,7 @@ type model struct {
 	opts  Options
 	clock func() time.Time
 	clip  func(string) error
+	timer func(time.Duration, func(time.Time) tea.Msg) tea.Cmd // tea.Tick; tests take none
 	sh    *screen.Shared
 
 	tabs [5][]screen.Screen // stacks; the front is the last
@@ -101,6 +102,10 @@ func newModel(ctx context.Context, opts Options) *model {
 	}
 	if m.clock == nil {
 		m.clock = time.Now
+	}
+	m.timer = tea.Tick
+	if opts.timer != nil {
+		m.timer = opts.timer
 	}
 	m.cv.SetASCII(th.ASCII)
 	m.sh.Now = m.clock()
@@ -325,7 +330,7 @@ func (m *model) tick() tea.Cmd {
 	default:
 		return nil
 	}
-	return tea.Tick(d, func(time.Time) tea.Msg { return n })
+	return m.timer(d, func(time.Time) tea.Msg { return n })
 }
 
 func (m *model) wake() tea.Cmd {
@@ -442,7 +447,7 @@ func (m *model) start(on screen.Screen, j screen.Job) tea.Cmd {
 	if j.What == "" {
 		return run
 	}
-	return tea.Batch(run, tea.Tick(200*time.Millisecond, func(time.Time) tea.Msg { return busyMsg{k, n} }))
+	return tea.Batch(run, m.timer(200*time.Millisecond, func(time.Time) tea.Msg { return busyMsg{k, n} }))
 }
 
 func (m *model) do(c screen.Command) tea.Cmd {
@@ -468,7 +473,7 @@ func (m *model) say(t safe.Line) tea.Cmd {
 	m.toast, m.dirty = t, true
 	m.toastN++
 	n := toastMsg(m.toastN)
-	return tea.Tick(4*time.Second, func(time.Time) tea.Msg { return n })
+	return m.timer(4*time.Second, func(time.Time) tea.Msg { return n })
 }
 
 func (m *model) copy(c screen.Clip) tea.Cmd {

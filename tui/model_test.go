@@ -46,11 +46,11 @@ func TestRandomKeysAndResizes(t *testing.T) {
 		if rnd.IntN(25) == 0 {
 			w, h := 20+rnd.IntN(220), 5+rnd.IntN(60)
 			trail = append(trail, fmt.Sprintf("%dx%d", w, h))
-			d.sendQuick(tea.WindowSizeMsg{Width: w, Height: h})
+			d.send(tea.WindowSizeMsg{Width: w, Height: h})
 		} else {
 			k := ks[rnd.IntN(len(ks))]
 			trail = append(trail, k)
-			d.sendQuick(keyMsgOf(k))
+			d.send(keyMsgOf(k))
 		}
 		for _, o := range d.m.over {
 			if c, ok := o.(*card); ok && errors.Is(c.err, errs.New("INTERNAL_ERROR")) {
@@ -71,41 +71,11 @@ func TestRandomKeysAndResizes(t *testing.T) {
 		}
 		if i%97 == 0 {
 			bench.Advance(screentest.Now)
-			d.sendQuick(tickMsg(d.m.ticks))
+			d.send(tickMsg(d.m.ticks))
 		}
 		if d.m.w > 0 {
 			checkWidth(t, d.frame(), d.m.w, d.m.h)
 		}
-	}
-}
-
-// sendQuick sends a message and runs only commands that answer at once.
-func (d *driver) sendQuick(msg tea.Msg) {
-	_, cmd := d.m.Update(msg)
-	_ = d.m.View()
-	d.runQuick(cmd, 3*time.Millisecond)
-}
-
-func (d *driver) runQuick(cmd tea.Cmd, wait time.Duration) {
-	if cmd == nil {
-		return
-	}
-	got := make(chan tea.Msg, 1)
-	go func() { got <- cmd() }()
-	select {
-	case msg := <-got:
-		switch msg := msg.(type) {
-		case nil, tea.QuitMsg:
-		case tea.BatchMsg:
-			for _, c := range msg {
-				d.runQuick(c, wait)
-			}
-		default:
-			_, c := d.m.Update(msg)
-			_ = d.m.View()
-			d.runQuick(c, wait)
-		}
-	case <-time.After(wait):
 	}
 }
 
@@ -216,9 +186,9 @@ func TestHostileText(t *testing.T) {
 	for _, s := range hostile {
 		for _, p := range paths {
 			for _, size := range [][2]int{{80, 24}, {200, 50}} {
-				d := newQuickDriver(t, size[0], size[1], hostileBench{screentest.New(), s})
+				d := newDriver(t, size[0], size[1], hostileBench{screentest.New(), s})
 				for _, k := range strings.Fields(p) {
-					d.sendQuick(keyMsgOf(k))
+					d.send(keyMsgOf(k))
 				}
 				frame := d.encoded()
 				if err := onlyOurSequences(frame); err != nil {
@@ -234,21 +204,13 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-func newQuickDriver(t *testing.T, w, h int, bench screen.Workbench) *driver {
-	m := newModel(context.Background(), Options{Workbench: bench, clock: func() time.Time { return screentest.Now }, zone: time.UTC})
-	d := &driver{t, m}
-	d.runQuick(m.Init(), time.Millisecond)
-	d.runQuick(func() tea.Msg { return tea.WindowSizeMsg{Width: w, Height: h} }, time.Millisecond)
-	return d
-}
-
 // The borders of an overlay stay in their columns whatever the text behind and inside them is.
 func TestBordersStay(t *testing.T) {
 	for _, s := range hostile {
-		d := newQuickDriver(t, 80, 24, hostileBench{screentest.New(), s})
-		d.sendQuick(keyMsgOf("b"))
-		d.sendQuick(keyMsgOf("enter"))
-		d.sendQuick(keyMsgOf("enter")) // the cell viewer
+		d := newDriver(t, 80, 24, hostileBench{screentest.New(), s})
+		d.send(keyMsgOf("b"))
+		d.send(keyMsgOf("enter"))
+		d.send(keyMsgOf("enter")) // the cell viewer
 		if len(d.m.over) == 0 {
 			t.Fatalf("%q: the viewer did not open", s)
 		}
@@ -372,6 +334,7 @@ func TestIdleDrawsNothing(t *testing.T) {
 		}
 	}
 	d.m.sh.Bench, d.m.sh.Queries = nil, nil
+	d.m.timer = tea.Tick
 	if d.m.tick() != nil {
 		t.Error("a tick goes on although nothing is open")
 	}

@@ -38,6 +38,7 @@ type Options struct {
 	clock func() time.Time // tests
 	zone  *time.Location   // nil: local
 	slow  func() bool
+	timer func(time.Duration, func(time.Time) tea.Msg) tea.Cmd
 }
 
 // Run shows the workbench until the user quits. It owns the terminal meanwhile: nothing else may write

@@ -220,12 +220,11 @@ func (s *Queries) drawFacts(v canvas.View, y int, q *QuerySnapshot) int {
 			t += widget.Count(rem) + " removed  "
 		}
 		t += widget.Bytes(mem)
-		st := canvas.Text
+		put("state", t, canvas.Text)
 		if l := p.Late(); l > 0 {
-			t += "  " + widget.Count(l) + " late " + lateWord(p) + " dropped"
-			st = canvas.Warn
+			x := 11 + safe.Width(t) + 2
+			v.Fit(x, y-1, v.W-x-1, widget.Count(l)+" late "+lateWord(p)+" dropped", canvas.Warn)
 		}
-		put("state", t, st)
 	}
 	src := text(q.Source)
 	sink := "sink " + text(q.Sink)

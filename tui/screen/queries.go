@@ -267,6 +267,16 @@ func steer(sh *Shared, a Action, q *QuerySnapshot) (Effect, bool) {
 				return Effect{Do: &Command{Verb: StopNow, Query: q.Name}, Toast: text(q.Name) + " stopped"}
 			},
 		}}, true
+	case Fresh:
+		return Effect{Ask: &Question{
+			Title: "Start " + text(q.Name) + " on a new checkpoint?",
+			Lines: []safe.Line{"Its offsets and its state are forgotten: it reads its source from the start.",
+				"What its sink holds stays, so rows may be there twice."},
+			Verb: "start fresh",
+			Yes: func() Effect {
+				return Effect{Do: &Command{Verb: StartFresh, Query: q.Name}, Toast: text(q.Name) + " starts fresh"}
+			},
+		}}, true
 	case OpenOutput:
 		return Effect{Push: NewOutput(sh, q.Name)}, true
 	case OpenPlan:
@@ -315,6 +325,10 @@ func disabled(a Action, q *QuerySnapshot) safe.Line {
 	case StopAtOnce:
 		if !q.State.Active() {
 			return "it does not run"
+		}
+	case Fresh:
+		if q.State.Active() {
+			return "stop the query first"
 		}
 	case OneBatch:
 		if q.State == Stopping || q.State == Starting {

@@ -69,6 +69,7 @@ const (
 	OneBatch       Action = "one-batch"
 	StopAtOnce     Action = "stop-now"
 	RestartQuery   Action = "restart"
+	Fresh          Action = "start-fresh"
 	StartAll       Action = "start-all"
 	StopAll        Action = "stop-all"
 	ReloadLab      Action = "reload"

@@ -60,8 +60,6 @@ func Guard(logDir string) int {
 	cmd.Env = append(os.Environ(), guardEnv+"="+strconv.Itoa(os.Getpid()))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, crash
 
-	// The terminal sends ctrl+c and ctrl+\ to both processes: they are the child's to handle.
-	signal.Ignore(syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTTOU)
 	sigs := make(chan os.Signal, 4)
 	signal.Notify(sigs, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(sigs)
@@ -70,6 +68,9 @@ func Guard(logDir string) int {
 		fmt.Fprintln(os.Stderr, "streamlab:", err)
 		return 74
 	}
+	// The terminal sends ctrl+c and ctrl+\ to both processes: they are the child's to handle. Ignored
+	// only now, because a child inherits what is ignored.
+	signal.Ignore(syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTTOU)
 	wait := safego.Go("guard wait", cmd.Wait)
 	for done := false; !done; {
 		select {
@@ -120,22 +121,28 @@ func outcome(err error) (code int, how string) {
 		return 128 + int(ws.Signal()), unix.SignalName(ws.Signal())
 	}
 	switch c := ee.ExitCode(); c {
-	case ExitClean, ExitFailed, ExitUsage:
-		return c - ExitClean, ""
-	case 129, 130, 143:
+	case 129, 130, 141, 143:
 		return c, ""
 	default:
+		if c >= exitBase && c < exitBase+96 {
+			return c - exitBase, ""
+		}
 		return c, fmt.Sprintf("exit code %d", c)
 	}
 }
 
-// Exit codes of a guarded child that closed the terminal itself. They lie apart from those that Go and
-// libraries use (1 of log.Fatal, 2 of a panic), which leave the terminal as it was.
-const (
-	ExitClean  = 64     // the guard ends with 0
-	ExitFailed = 64 + 1 // … with 1
-	ExitUsage  = 64 + 2 // … with 2
-)
+// exitBase is added to the exit code of a child that has closed the terminal itself. The sums lie apart
+// from the codes that Go and libraries end with (1 of log.Fatal, 2 of a panic), which leave the terminal
+// as it was, and from those of signals.
+const exitBase = 160
+
+// Code is the code to pass to os.Exit for an end in order with exit code c (0 to 95), guarded or not.
+func Code(c int) int {
+	if Guarded() && c >= 0 && c < 96 {
+		return exitBase + c
+	}
+	return c
+}
 
 // keep moves the child's stderr into dir if there is any, and gives the path.
 func keep(f *os.File, dir string) string {

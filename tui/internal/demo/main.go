@@ -38,9 +38,7 @@ func main() {
 	}
 	if err := tui.Run(o); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		os.Exit(term.Code(1))
 	}
-	if term.Guarded() {
-		os.Exit(term.ExitClean)
-	}
+	os.Exit(term.Code(0))
 }

@@ -1,0 +1,87 @@
+package tui
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"streamlab/tui/screen/screentest"
+)
+
+// sink keeps what the terminal is sent and tells when text has come.
+type sink struct {
+	mu   sync.Mutex
+	buf  bytes.Buffer
+	wait chan struct{} // closed and replaced at each write
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.buf.Write(p)
+	close(s.wait)
+	s.wait = make(chan struct{})
+	return len(p), nil
+}
+
+// await waits until text has been written after position from and returns the position behind it.
+func (s *sink) await(t *testing.T, from int, text string) int {
+	t.Helper()
+	late := time.After(10 * time.Second)
+	for {
+		s.mu.Lock()
+		i := strings.Index(s.buf.String()[from:], text)
+		w := s.wait
+		s.mu.Unlock()
+		if i >= 0 {
+			return from + i + len(text)
+		}
+		select {
+		case <-w:
+		case <-late:
+			t.Fatalf("%q did not come; there is %q", text, s.buf.String()[from:])
+		}
+	}
+}
+
+// The whole program on pipes: first frame, keys one by one and in bursts, quitting with the question.
+func TestRun(t *testing.T) {
+	b := screentest.New()
+	in, keys := io.Pipe()
+	out := &sink{wait: make(chan struct{})}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- RunContext(context.Background(), Options{Gallery: screentest.Gallery{}, Workbench: b, Theme: "none",
+			In: in, Out: out, clock: func() time.Time { return screentest.Now }, zone: time.UTC})
+	}()
+	at := out.await(t, 0, "clicks_1m")
+	began := time.Now()
+	io.WriteString(keys, "5")
+	at = out.await(t, at, "Events")
+	if d := time.Since(began); d > 500*time.Millisecond {
+		t.Errorf("a key took %v to its frame", d)
+	}
+	io.WriteString(keys, "1jjb")
+	at = out.await(t, at, "rides_join")
+	io.WriteString(keys, "\x1b") // a lone esc goes back
+	at = out.await(t, at, "last batches")
+	io.WriteString(keys, "q")
+	at = out.await(t, at, "Quit streamlab?")
+	io.WriteString(keys, "y")
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it did not end")
+	}
+	if !b.Closed {
+		t.Error("the lab was not closed")
+	}
+	out.await(t, at, "\x1b[?1049l")
+}
