@@ -344,10 +344,10 @@ func compareOperators(was, now []exec.OperatorShape) error {
 			"OpsInMetadataSeq", names(was), "OpsInCurBatchSeq", names(now))
 	}
 	for i := range was {
-		if was[i].Key != now[i].Key {
+		if !was[i].SameKeys(now[i]) {
 			return errs.New("STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE", "storedKeySchema", was[i].Key, "newKeySchema", now[i].Key)
 		}
-		if was[i].Value != now[i].Value {
+		if !was[i].SameValues(now[i]) {
 			return errs.New("STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE", "storedValueSchema", was[i].Value, "newValueSchema", now[i].Value)
 		}
 	}

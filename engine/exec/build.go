@@ -84,6 +84,7 @@ func (b *builder) build(n plan.Node) (operator, error) {
 			return child, err
 		}
 		o.child = child
+		b.p.redefined = b.p.redefined || b.mark(child).has
 		b.marks[o] = inMark{has: true}
 		return o, nil
 	case *plan.Aggregate:
@@ -156,7 +157,7 @@ func (b *builder) build(n plan.Node) (operator, error) {
 		return b.pass(o, child), nil
 	case *plan.SetOp:
 		if x.Streaming() && b.conf.Mode != "" {
-			return nil, refuse("INTERSECT and EXCEPT of streams")
+			return b.streamSetOp(x)
 		}
 		l, err := b.build(x.Left)
 		if err != nil {
@@ -241,7 +242,16 @@ func (b *builder) aggregate(x *plan.Aggregate) (operator, error) {
 	if g.hasDistinct() {
 		return nil, refuse("DISTINCT aggregates of a stream")
 	}
-	col, delay := eventTime(x.Out[:len(x.Keys)])
+	keys := x.Out[:len(x.Keys)]
+	b.first(checkKeys(keys))
+	if b.conf.Mode != "complete" {
+		b.first(checkTimes(keys))
+	}
+	col, delay := eventTime(keys)
+	if col < 0 && b.conf.Mode == "append" {
+		b.first(errs.New("UNSUPPORTED_STREAMING_OPERATOR_WITHOUT_WATERMARK", "outputMode", "append",
+			"statefulOperator", "aggregations"))
+	}
 	o := newStateAggregate(child, g, b.conf.Mode, col, delay, b.mark(child))
 	o.schema = x.Out
 	b.p.stateful[number] = o
@@ -269,10 +279,23 @@ func (b *builder) dedup(x *plan.Dedup) (operator, error) {
 	o := newDedup(child, in, x.Cols, x.WithinWatermark, col, delay, b.mark(child))
 	if streaming {
 		b.p.stateful[number] = o
+		var keys types.Schema
+		for _, k := range x.Cols {
+			keys = append(keys, in[k])
+		}
+		b.first(checkKeys(keys))
+		b.first(checkTimes(in))
 	} else {
 		o.fleeting = true
 	}
 	return b.pass(o, child), nil
+}
+
+// first notes an error that Spark raises when the first batch is planned, not when the query starts.
+func (b *builder) first(err error) {
+	if b.p.first == nil {
+		b.p.first = err
+	}
 }
 
 func and(es []expr.Expr) expr.Expr {

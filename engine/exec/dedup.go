@@ -228,5 +228,5 @@ func (o *dedup) shape() OperatorShape {
 	for _, k := range o.keys {
 		s = append(s, o.in[k])
 	}
-	return OperatorShape{Name: o.Name(), Key: structType(s), Value: structType(nil)}
+	return newShape(o.Name(), s, nil)
 }

@@ -22,12 +22,14 @@ func (b bound) at(w int64) int64 {
 	return b.offset
 }
 
-// sideBound derives from the conjuncts of a join condition what bounds column x of one side from below, when
-// column y of the other side is past the watermark; columns are of both sides' schema. ok is false if no
-// conjunct does. Conjuncts are taken as linear in both columns, which is tried by evaluating them at a few
-// times; those that are something else, or contain months, do not count.
-func sideBound(conjuncts []expr.Expr, both types.Schema, x, y int, c expr.Conf) (b bound, ok bool) {
+// sideBounds derives from the conjuncts of a join condition what bounds a side from below, when the event
+// time of the other side, column y, is past the watermark; columns are of both sides' schema and in says
+// which are of the bounded side. As in Spark the bounded column need not be the side's event time, and the
+// lowest bound counts. Conjuncts are taken as linear, which is tried by evaluating them at a few times; those
+// that are something else, subtract times, or contain months, do not count.
+func sideBounds(conjuncts []expr.Expr, both types.Schema, in func(column int) bool, y int, c expr.Conf) []bound {
 	c.Zone = nil
+	var out []bound
 	for _, e := range conjuncts {
 		s, isScalar := e.(*expr.Scalar)
 		if !isScalar || len(s.Args) != 2 {
@@ -45,7 +47,8 @@ func sideBound(conjuncts []expr.Expr, both types.Schema, x, y int, c expr.Conf) 
 		default:
 			continue
 		}
-		if !onlyColumns(lo, x, y) || !onlyColumns(hi, x, y) || hasMonths(e) {
+		x, ok := boundedColumn(e, in, y)
+		if !ok || !usable(e) {
 			continue
 		}
 		f, err := difference(lo, hi, both, x, y, c)
@@ -60,8 +63,7 @@ func sideBound(conjuncts []expr.Expr, both types.Schema, x, y int, c expr.Conf) 
 			continue
 		}
 		slope := (fx - f0) / second
-		root := at - f0/slope
-		n := bound{offset: int64(math.Round(root))}
+		n := bound{offset: int64(math.Round(at - f0/slope))}
 		switch ratio := -(fy - f0) / (fx - f0); {
 		case ratio == 0:
 		case math.Abs(ratio-1) < 1e-9:
@@ -72,37 +74,48 @@ func sideBound(conjuncts []expr.Expr, both types.Schema, x, y int, c expr.Conf) 
 		if !strict {
 			n.offset -= 1000
 		}
-		if !ok || n.moves == b.moves && n.offset < b.offset {
-			b, ok = n, true
-		}
+		out = append(out, n)
 	}
-	return b, ok
+	return out
 }
 
-func onlyColumns(e expr.Expr, x, y int) bool {
-	ok := true
+// boundedColumn is the one column of the bounded side in e; ok is false if there are more, or others than
+// column y of the other side.
+func boundedColumn(e expr.Expr, in func(int) bool, y int) (x int, ok bool) {
+	x, ok = -1, expr.Deterministic(e)
 	expr.Walk(e, func(e expr.Expr) bool {
-		if c, is := e.(*expr.Column); is && c.Index != x && c.Index != y {
-			ok = false
+		if c, is := e.(*expr.Column); is && c.Index != y {
+			ok = ok && in(c.Index) && (x < 0 || x == c.Index)
+			x = c.Index
 		}
 		return ok
 	})
-	return ok && expr.Deterministic(e)
+	return x, ok && x >= 0
 }
 
-func hasMonths(e expr.Expr) bool {
-	found := false
+// usable rules out months and intervals that are computed from columns.
+func usable(e expr.Expr) bool {
+	ok := true
 	expr.Walk(e, func(e expr.Expr) bool {
-		switch e.Type().Kind {
-		case types.YearMonth:
-			found = true
-		case types.Calendar:
-			l, is := e.(*expr.Literal)
-			found = found || !is || l.Value.IsNull(0) || l.Value.Kids[0].I32[0] != 0
+		if !e.Type().IsInterval() {
+			return ok
 		}
-		return !found
+		if e.Type().Kind == types.YearMonth {
+			ok = false
+		}
+		expr.Walk(e, func(e expr.Expr) bool {
+			if _, is := e.(*expr.Column); is {
+				ok = false
+			}
+			if l, is := e.(*expr.Literal); is && l.Type().Kind == types.Calendar &&
+				(l.Value.IsNull(0) || l.Value.Kids[0].I32[0] != 0) {
+				ok = false
+			}
+			return ok
+		})
+		return ok
 	})
-	return found
+	return ok
 }
 
 // difference evaluates lo - hi for given times in columns x and y.

@@ -24,12 +24,20 @@ func (b *builder) limit(x *plan.Limit) (operator, error) {
 		}
 		return &values{}, nil
 	}
+	n, below := x.N, x.Child
+	for { // adjacent limits are one
+		l, ok := below.(*plan.Limit)
+		if !ok || l.Offset > 0 || l.N < 0 {
+			break
+		}
+		n, below = min(n, l.N), l.Child
+	}
 	number := b.addStateful()
-	child, err := b.build(x.Child)
+	child, err := b.build(below)
 	if err != nil {
 		return nil, err
 	}
-	o := &streamLimit{child: child, n: x.N, schema: x.Schema()}
+	o := &streamLimit{child: child, n: n, schema: x.Schema()}
 	o.reset()
 	b.p.stateful[number] = o
 	return b.pass(o, child), nil
@@ -122,7 +130,7 @@ func (o *streamLimit) reset() {
 }
 
 func (o *streamLimit) shape() OperatorShape {
-	return OperatorShape{Name: o.Name(), Key: structType(nil), Value: "StructType(StructField(count,bigint,true))"}
+	return newShape(o.Name(), nil, types.Schema{{Name: "count", Type: types.Of(types.BigInt), Nullable: true}})
 }
 
 func (o *streamLimit) save(b *store.Batch, number int) error {

@@ -76,6 +76,7 @@ type scan struct {
 	// filters are conditions that the format applies while reading: rows that fail do not count as input.
 	filters  perWorker[*expr.Program]
 	filtered bool
+	silent   bool // the same rows are counted by another scan
 }
 
 func (s *scan) inputs(r *run) []columnar.Partition {
@@ -89,7 +90,7 @@ func (s *scan) open(r *run) (int, error) { return len(s.inputs(r)), nil }
 
 func (s *scan) part(r *run, w, p int, to emit) error {
 	var count func(int64)
-	if r.counting {
+	if r.counting && !s.silent {
 		count = func(n int64) { atomic.AddInt64(&r.task.Counters.ScanRows[s.number], n) }
 	}
 	if s.filtered {

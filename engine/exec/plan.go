@@ -44,13 +44,6 @@ type WatermarkNode struct {
 	DelayMicros int64
 }
 
-// OperatorShape is what a checkpoint remembers of a stateful operator.
-type OperatorShape struct {
-	Name  string `json:"name"`
-	Key   string `json:"key"`   // schema in Spark's words
-	Value string `json:"value"` // likewise
-}
-
 // A Stateful operator keeps state between batches. Its methods are called by the plan.
 type Stateful interface {
 	// Name as Spark shows it in progress.
@@ -81,8 +74,8 @@ type Plan struct {
 	idle      []int // worker numbers that readers of partitions may use
 	nextIdle  int
 	seedBase  uint64
-	marksOf   map[Stateful]func(w int64) int64
-	propagate []func()
+	first     error // what Spark finds out in the first batch only
+	redefined bool  // a watermark above another: fails when there is one
 }
 
 // Build compiles a plan. It reads nothing.
@@ -184,7 +177,13 @@ func (p *Plan) Bind(t *Task) error {
 func (p *Plan) Partitions(ctx context.Context, t *Task) []columnar.Partition {
 	r := &run{ctx: ctx, task: t, workers: p.conf.Workers, counting: true, now: p.conf.Now, p: p}
 	p.run = r
-	n, err := p.root.open(r)
+	n, err := 0, p.first
+	if err == nil && p.redefined && max(t.EvictWatermarkMs, t.LateWatermarkMs) > 0 {
+		err = errs.New("_LEGACY_ERROR_TEMP_3076", "config", "spark.sql.streaming.statefulOperator.allowMultiple")
+	}
+	if err == nil {
+		n, err = p.root.open(r)
+	}
 	if err != nil {
 		return []columnar.Partition{&result{p: p, err: err}}
 	}

@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"streamlab/columnar"
+	"streamlab/errs"
 	"streamlab/sql/expr"
 	"streamlab/sql/plan"
 	"streamlab/sql/types"
@@ -80,6 +81,10 @@ func (b *builder) session(x *plan.Aggregate, child operator, number int) (operat
 	o.reset()
 	if number >= 0 {
 		b.p.stateful[number] = o
+		if len(o.restKeys) == 0 {
+			b.first(errs.New("_LEGACY_ERROR_TEMP_3068"))
+		}
+		b.first(checkKeys(x.Out[:len(x.Keys)]))
 	}
 	return b.pass(o, child), nil
 }
@@ -378,5 +383,5 @@ func (o *sessionAggregate) shape() OperatorShape {
 		k = append(k, o.schema[i])
 	}
 	k = append(k, types.Field{Name: "sessionStartTime", Type: types.Of(types.Timestamp)})
-	return OperatorShape{Name: o.Name(), Key: structType(k), Value: structType(o.schema[len(o.g.keys):])}
+	return newShape(o.Name(), k, o.schema[len(o.g.keys):])
 }

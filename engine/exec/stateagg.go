@@ -2,7 +2,6 @@ package exec
 
 import (
 	"fmt"
-	"strings"
 
 	"streamlab/columnar"
 	"streamlab/sql/expr"
@@ -433,18 +432,9 @@ func (a *aggregateRange) index(o *stateAggregate) {
 
 func (o *stateAggregate) shape() OperatorShape {
 	k := len(o.g.keys)
-	return OperatorShape{Name: o.Name(), Key: structType(o.schema[:k]), Value: structType(o.schema[k:])}
-}
-
-// structType prints a schema as Spark prints a StructType.
-func structType(s types.Schema) string {
-	var b strings.Builder
-	b.WriteString("StructType(")
-	for i, f := range s {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(&b, "StructField(%s,%s,%v)", f.Name, f.Type.Simple(), f.Nullable)
+	s := newShape(o.Name(), o.schema[:k], o.schema[k:])
+	for i, a := range o.g.fresh() { // buffers of another width are another type
+		s.ValueTypes[i] = fmt.Sprintf("%d:%s", a.Width(), s.ValueTypes[i])
 	}
-	return b.String() + ")"
+	return s
 }

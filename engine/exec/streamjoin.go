@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"streamlab/columnar"
+	"streamlab/errs"
 	"streamlab/sql/expr"
 	"streamlab/sql/plan"
 	"streamlab/sql/types"
@@ -42,7 +43,7 @@ type joinSide struct {
 	dropNull  bool          // rows with a null key never match
 	timeCol   int           // event-time column, -1
 	keyTime   int           // key that is an event time, -1
-	bound     bound
+	bounds    []bound       // the lowest counts
 	expires   bool
 
 	rowLay, keyLay *layout
@@ -74,12 +75,21 @@ func (b *builder) streamJoin(x *plan.Join) (operator, error) {
 	default:
 		return nil, refuse("this kind of join of two streams")
 	}
+	if len(x.LeftKeys) == 0 {
+		b.first(errs.New("_LEGACY_ERROR_TEMP_1181"))
+	}
 	number := b.addStateful()
 	o := &streamJoin{node: x, kind: x.Kind, schema: x.Out}
 	for i, n := range []plan.Node{x.Left, x.Right} {
+		had := len(b.p.scans)
 		child, err := b.build(n)
 		if err != nil {
 			return nil, err
+		}
+		if i == 1 && reused(x) { // Spark reads one side for both
+			for _, s := range b.p.scans[had:] {
+				s.silent = true
+			}
 		}
 		keys := x.LeftKeys
 		if i == 1 {
@@ -121,6 +131,21 @@ func (b *builder) streamJoin(x *plan.Join) (operator, error) {
 	o.count.Stores = 4
 	b.p.stateful[number] = o
 	return o, nil
+}
+
+// reused reports that both sides are the same plan with the same keys.
+func reused(x *plan.Join) bool {
+	if plan.Explain(x.Left) != plan.Explain(x.Right) {
+		return false
+	}
+	for i := range x.LeftKeys {
+		l, ok1 := x.LeftKeys[i].(*expr.Column)
+		r, ok2 := x.RightKeys[i].(*expr.Column)
+		if !ok1 || !ok2 || l.Index != r.Index {
+			return false
+		}
+	}
+	return true
 }
 
 // condition splits the residual by the sides it is about and derives when rows expire.
@@ -172,7 +197,7 @@ func (o *streamJoin) condition(c expr.Conf) error {
 		if isEventTime(o.node.LeftKeys[k]) || isEventTime(o.node.RightKeys[k]) {
 			o.keyed = true
 			for _, s := range o.sides {
-				s.keyTime, s.expires, s.bound = k, true, bound{moves: true}
+				s.keyTime, s.expires, s.bounds = k, true, []bound{{moves: true}}
 			}
 			return nil
 		}
@@ -186,15 +211,23 @@ func (o *streamJoin) condition(c expr.Conf) error {
 		if s.timeCol < 0 || other.timeCol < 0 {
 			continue
 		}
-		x, y := s.timeCol, other.timeCol
+		y := other.timeCol
 		if i == 0 {
 			y += len(l.in)
-		} else {
-			x += len(l.in)
 		}
-		s.bound, s.expires = sideBound(flat, both, x, y, c)
+		s.bounds = sideBounds(flat, both, func(col int) bool { return (col < len(l.in)) == (i == 0) }, y, c)
+		s.expires = len(s.bounds) > 0
 	}
 	return nil
+}
+
+// due is the time at or before which rows expire.
+func (s *joinSide) due(w int64) int64 {
+	t := s.bounds[0].at(w)
+	for _, b := range s.bounds[1:] {
+		t = min(t, b.at(w))
+	}
+	return t
 }
 
 // between takes the AND apart that BETWEEN is.
@@ -219,7 +252,7 @@ func (o *streamJoin) outMark(w int64) int64 {
 	e := o.mark.at(w)
 	for _, s := range o.sides {
 		if s.expires {
-			e = min(e, s.bound.at(o.mark.at(w)))
+			e = min(e, s.due(o.mark.at(w)))
 		}
 	}
 	return e
@@ -407,11 +440,9 @@ func (o *streamJoin) meet(i int, c *chunk, rows []int32, partners []uint32) erro
 	for k := range sel.N {
 		x := sel.At(k)
 		columnar.SetBit(s.hit, int(rows[x]))
-		if other.preserved {
-			if m := other.matched(partners[x]); *m == 0 {
-				*m = 1
-				other.rows.mark(partners[x])
-			}
+		if m := other.matched(partners[x]); *m == 0 { // kept by inner joins too: a restart may make them outer
+			*m = 1
+			other.rows.mark(partners[x])
 		}
 	}
 	o.out.add(o.pair, sel)
@@ -457,7 +488,7 @@ func (o *streamJoin) keep(i int, c *chunk, ks []*columnar.Vec, sel columnar.Sel,
 	}
 	due := int64(math.MinInt64)
 	if s.expires {
-		due = s.bound.at(evict)
+		due = s.due(evict)
 	}
 	s.idx2 = s.idx2[:0]
 	for k := range sel.N {
@@ -564,7 +595,7 @@ func (o *streamJoin) evict(w int64) error {
 		}
 		var lone []uint32
 		gone := int64(0)
-		s.x.pop(s.bound.at(w), func(g uint32) (int64, bool) {
+		s.x.pop(s.due(w), func(g uint32) (int64, bool) {
 			if !s.rows.isLive(g) {
 				return 0, false
 			}
@@ -688,6 +719,5 @@ func (o *streamJoin) shape() OperatorShape {
 	for _, k := range o.node.LeftKeys {
 		keys = append(keys, types.Field{Name: k.String(), Type: k.Type(), Nullable: k.Nullable()})
 	}
-	return OperatorShape{Name: o.Name(), Key: structType(keys),
-		Value: structType(o.sides[0].in) + structType(o.sides[1].in)}
+	return newShape(o.Name(), keys, append(append(types.Schema{}, o.sides[0].in...), o.sides[1].in...))
 }
