@@ -122,7 +122,7 @@ func (x *resolver) arguments(f *sql.FuncCall, name string, fn *expr.Function) *e
 		case *sql.Star:
 			if name == "count" {
 				if n.Qualifier != nil {
-					x.fail(f, "INVALID_USAGE_OF_STAR_WITH_TABLE_IDENTIFIER_IN_COUNT", "tableName", strings.Join(n.Qualifier, "."))
+					x.fail(f, "INVALID_USAGE_OF_STAR_WITH_TABLE_IDENTIFIER_IN_COUNT", "tableName", quoteParts(n.Qualifier))
 				}
 				if !f.Distinct && len(f.Args) == 1 {
 					c.Args = append(c.Args, expr.IntLit(1))
@@ -348,7 +348,7 @@ func (x *resolver) except(s *sql.Star, items []*item) []*item {
 					cols = append(cols, column{name: it.name, qual: it.qual})
 				}
 			}
-			x.failWith(s, unresolvedColumn(e.Parts, cols))
+			x.fail(s, "UNRESOLVED_COLUMN.WITH_SUGGESTION", "objectName", quoteParts(e.Parts), "proposal", proposal(e.Parts, cols, false))
 		}
 		if len(rest) == 0 {
 			items[at] = nil

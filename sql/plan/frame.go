@@ -124,7 +124,7 @@ func Where(n Node, condition string, conf Conf) (Node, error) {
 	}
 	return frame(n, conf, func(a *analyzer, x *resolver) Node {
 		a.text = condition
-		a.where(x.sc, e)
+		a.where(x.sc, e, e)
 		return x.sc.node
 	})
 }

@@ -234,7 +234,7 @@ func (a *analyzer) tableFunction(t *sql.TableFunc, outer *scope) *scope {
 	one := newScope(&OneRow{}, nil, outer)
 	if name == "range" {
 		n := a.rangeOf(t.Func)
-		return newScope(n, columnsOf(n, []string{"range"}), outer)
+		return newScope(n, columnsOf(n, nil), outer)
 	}
 	x := &resolver{a: a, sc: one, generators: true}
 	if g := x.generator(t.Func); g != nil {

@@ -15,15 +15,19 @@ import (
 	"streamlab/sql"
 	"streamlab/sql/catalog"
 	"streamlab/sql/expr"
+	"streamlab/sql/types"
 )
 
 // recorded is one entry of a golden file of Apache Spark.
 type recorded struct {
-	Run      string          `json:"run"`
-	SQL      string          `json:"sql"`
-	Verbatim bool            `json:"verbatim"`
-	Schema   string          `json:"schema"`
-	Rows     json.RawMessage `json:"rows"`
+	Run      string            `json:"run"`
+	SQL      string            `json:"sql"`
+	Set      map[string]string `json:"set"`
+	Reset    bool              `json:"reset"`
+	Bind     json.RawMessage   `json:"bind"`
+	Verbatim bool              `json:"verbatim"`
+	Schema   string            `json:"schema"`
+	Rows     json.RawMessage   `json:"rows"`
 	Error    *struct {
 		Class      string            `json:"class"`
 		Parameters map[string]string `json:"parameters"`
@@ -59,8 +63,28 @@ func TestRecordedSchemas(t *testing.T) {
 			}
 			good, total := 0, 0
 			c := catalog.New(nil)
-			conf := Conf{Expr: expr.Conf{Zone: time.UTC, ANSI: true, TimeType: true}}
+			settings := map[string]string{}
+			conf := Conf{Expr: expr.Conf{Zone: time.UTC, ANSI: true, TimeType: true},
+				Get: func(k string) string { return settings[k] }}
 			for _, r := range all {
+				switch {
+				case r.Set != nil:
+					for k, v := range r.Set {
+						settings[k] = v
+					}
+					conf.Expr.ANSI = settings["spark.sql.ansi.enabled"] != "false"
+					if z, err := time.LoadLocation(settings["spark.sql.session.timeZone"]); err == nil {
+						conf.Expr.Zone = z
+					}
+					continue
+				case r.Reset:
+					clear(settings)
+					conf.Expr = expr.Conf{Zone: time.UTC, ANSI: true, TimeType: true}
+					continue
+				case r.Bind != nil:
+					conf.Params, conf.Positional = bound(r.Bind)
+					continue
+				}
 				if r.Run != "" {
 					runFor(c, conf, r.Run)
 					continue
@@ -165,6 +189,38 @@ func compare(c *catalog.Catalog, conf Conf, r recorded) (why string) {
 		return "schema " + got + "\n want " + r.Schema
 	}
 	return ""
+}
+
+// bound turns recorded parameters into literals.
+func bound(raw json.RawMessage) (named map[string]expr.Expr, positional []expr.Expr) {
+	lit := func(v any) expr.Expr {
+		switch x := v.(type) {
+		case bool:
+			return expr.BoolLit(x)
+		case string:
+			return expr.StringLit(x)
+		case float64:
+			if x == float64(int32(x)) {
+				return expr.IntLit(int32(x))
+			}
+			return expr.DoubleLit(x)
+		}
+		return expr.NullLit(types.Of(types.Null))
+	}
+	var m map[string]any
+	if json.Unmarshal(raw, &m) == nil {
+		named = map[string]expr.Expr{}
+		for k, v := range m {
+			named[k] = lit(v)
+		}
+		return
+	}
+	var l []any
+	_ = json.Unmarshal(raw, &l)
+	for _, v := range l {
+		positional = append(positional, lit(v))
+	}
+	return
 }
 
 // verify checks that every column of every expression is what the child has at its position, and that

@@ -180,7 +180,7 @@ func (b *block) group(g *grouping) {
 		g = &grouping{}
 		if b.having != nil && !anyItem(b.items, hasAggregate) && !hasAggregate(b.having) {
 			if len(b.items) > 0 {
-				a.fail(b.havingAt, "MISSING_GROUP_BY")
+				a.fail(b.at, "MISSING_GROUP_BY")
 			}
 		}
 	}
@@ -196,11 +196,9 @@ func (b *block) group(g *grouping) {
 	keys := append([]expr.Expr{}, g.keys...)
 	names := append([]string{}, g.names...)
 	gid := -1
-	width := len(keys)
 	if len(g.sets) > 0 && !(len(g.sets) == 1 && len(g.sets[0]) == len(keys)) {
 		if len(g.sets) == 1 && len(g.sets[0]) == 0 {
 			keys, names = nil, nil
-			width = 0
 			keyIDs = map[string]int{}
 		} else {
 			keys, names, gid = b.expand(g)
@@ -214,6 +212,7 @@ func (b *block) group(g *grouping) {
 			session = i
 		}
 	}
+	inClause := false
 	var rewrite func(e expr.Expr) expr.Expr
 	rewrite = func(e expr.Expr) expr.Expr {
 		if i, ok := keyIDs[identity(e)]; ok {
@@ -247,9 +246,21 @@ func (b *block) group(g *grouping) {
 			return b.groupingValue(n, g, gid)
 		case *expr.Column:
 			at := a.spans[n]
+			if inClause && explicit {
+				cols := make([]column, 0, len(keys))
+				for i, k := range b.items {
+					cols = append(cols, column{name: k.name, index: i})
+				}
+				for i, k := range g.keys {
+					if c, ok := k.(*expr.Column); ok && !b.isItemName(c.Field.Name) {
+						cols = append(cols, column{name: c.Field.Name, index: i})
+					}
+				}
+				a.failWith(at, unresolvedColumn([]string{n.String()}, cols))
+			}
 			shown := n.String()
 			if !explicit {
-				a.fail(at, "MISSING_GROUP_BY")
+				a.fail(b.at, "MISSING_GROUP_BY")
 			}
 			a.fail(at, "MISSING_AGGREGATION", "expression", `"`+shown+`"`, "expressionAnyValue", `"any_value(`+shown+`)"`)
 		case *subquery:
@@ -257,10 +268,19 @@ func (b *block) group(g *grouping) {
 		}
 		return mapKids(e, rewrite)
 	}
-	for _, s := range b.slots(true) {
-		*s = rewrite(*s)
+	for _, it := range b.items {
+		it.e = rewrite(it.e)
 	}
-	_ = width
+	inClause = true // HAVING and ORDER BY see the grouped output only
+	if b.having != nil {
+		b.having = rewrite(b.having)
+	}
+	if b.qualify != nil {
+		b.qualify = rewrite(b.qualify)
+	}
+	for i := range b.sort {
+		b.sort[i].Child = rewrite(b.sort[i].Child)
+	}
 	n := newAggregate(b.sc.node, keys, names, calls)
 	n.Session = session
 	b.sc.node = n
@@ -277,6 +297,15 @@ func (b *block) group(g *grouping) {
 		b.sc.node = a.filtered(n, having)
 	}
 	b.lower()
+}
+
+func (b *block) isItemName(name string) bool {
+	for _, it := range b.items {
+		if strings.EqualFold(it.name, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // groupedSubquery rewrites what a subquery takes from around it to the grouped columns.

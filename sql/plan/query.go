@@ -90,8 +90,14 @@ func (a *analyzer) limits(n Node, limit, offset sql.Expr) Node {
 // count is the constant of LIMIT or OFFSET.
 func (a *analyzer) count(name string, e sql.Expr) int64 {
 	x := &resolver{a: a, sc: newScope(&OneRow{}, nil, nil)}
+	if n, ok := e.(*sql.Name); ok {
+		a.fail(e, "INVALID_LIMIT_LIKE_EXPRESSION.IS_UNFOLDABLE", "name", name, "expr", `"`+n.Parts[len(n.Parts)-1]+`"`)
+	}
 	v := x.expr(e)
 	shown := `"` + v.String() + `"`
+	if !expr.Deterministic(v) {
+		shown = `"_nondeterministic"`
+	}
 	var l *expr.Literal
 	if !hasSubquery(v) {
 		var err error
@@ -121,7 +127,7 @@ func (a *analyzer) body(b sql.Body, outer *scope, q *sql.Query) Node {
 	case *sql.SetOp:
 		n = a.setOp(t, outer)
 	case *sql.Values:
-		n = a.values(t)
+		n = a.values(t, nil)
 	case *sql.TableBody:
 		n = trimmed(a.relation(t.Table, outer))
 	case *sql.Parens:
@@ -334,7 +340,8 @@ func (a *analyzer) castTo(n Node, ts []types.DataType) Node {
 
 // ---- VALUES
 
-func (a *analyzer) values(v *sql.Values) Node {
+// values evaluates VALUES; names are those of its alias, for errors.
+func (a *analyzer) values(v *sql.Values, aliases []string) Node {
 	x := &resolver{a: a, sc: newScope(&OneRow{}, nil, nil)}
 	width := -1
 	cells := make([][]expr.Expr, len(v.Rows))
@@ -347,6 +354,9 @@ func (a *analyzer) values(v *sql.Values) Node {
 		}
 		if width < 0 {
 			width = len(list)
+			if len(aliases) > 0 && len(aliases) != width {
+				a.fail(v, "INVALID_INLINE_TABLE.NUM_COLUMNS_MISMATCH", "expectedNumCols", len(aliases), "actualNumCols", width, "rowIndex", i)
+			}
 		}
 		if len(list) != width {
 			a.fail(v, "INVALID_INLINE_TABLE.NUM_COLUMNS_MISMATCH", "expectedNumCols", width, "actualNumCols", len(list), "rowIndex", i)
@@ -356,11 +366,17 @@ func (a *analyzer) values(v *sql.Values) Node {
 			if al, ok := r.(*expr.Alias); ok {
 				r = al.Child
 			}
-			if hasAggregate(r) || hasSubquery(r) || anyExpr(r, func(y expr.Expr) bool { _, g := y.(*expr.Column); return g }) {
+			if hasAggregate(r) || hasSubquery(r) || !expr.Deterministic(r) || anyExpr(r, func(y expr.Expr) bool { _, g := y.(*expr.Column); return g }) {
 				a.fail(e, "INVALID_INLINE_TABLE.CANNOT_EVALUATE_EXPRESSION_IN_INLINE_TABLE", "expr", `"`+r.String()+`"`)
 			}
 			cells[i] = append(cells[i], strip(r))
 		}
+	}
+	name := func(c int) string {
+		if c < len(aliases) {
+			return aliases[c]
+		}
+		return "col" + itoa(c+1)
 	}
 	ts := make([]types.DataType, width)
 	out := make(types.Schema, width)
@@ -373,7 +389,7 @@ func (a *analyzer) values(v *sql.Values) Node {
 			}
 			u, ok := expr.TightestCommonType(ts[c], t)
 			if !ok {
-				a.fail(v, "INVALID_INLINE_TABLE.INCOMPATIBLE_TYPES_IN_INLINE_TABLE", "colName", "`col"+itoa(c+1)+"`")
+				a.fail(v, "INVALID_INLINE_TABLE.INCOMPATIBLE_TYPES_IN_INLINE_TABLE", "colName", types.Quote(name(c)))
 			}
 			ts[c] = u
 		}

@@ -23,7 +23,7 @@ func (a *analyzer) relation(r sql.Relation, outer *scope) *scope {
 		sc = a.sampled(sc, n.Sample)
 		return a.aliased(n, sc, n.Alias)
 	case *sql.ValuesRelation:
-		node := a.values(n.Values)
+		node := a.values(n.Values, n.Alias.Columns)
 		return a.aliased(n, newScope(node, columnsOf(node, nil), outer), n.Alias)
 	case *sql.TableFunc:
 		sc := a.watermarked(a.tableFunction(n, outer), n.Watermark)
@@ -291,7 +291,20 @@ func (a *analyzer) join(j *sql.Join, outer *scope) *scope {
 	if len(using) > 0 {
 		return a.usingJoin(j, left, right, using, outer)
 	}
-	return a.joined(j, j.Kind, left, right, j.On, outer)
+	return a.joined(a.joinPlace(j), j.Kind, left, right, j.On, outer)
+}
+
+// joinPlace is where the words of a join begin, behind its left side.
+func (a *analyzer) joinPlace(j *sql.Join) sql.Span {
+	s := j.Span
+	at := j.Left.Pos().End
+	for at > 0 && at < len(a.text) && (a.text[at] == ' ' || a.text[at] == '\n' || a.text[at] == '\t') {
+		at++
+	}
+	if at > s.Start && at < s.End {
+		s.Start = at
+	}
+	return s
 }
 
 // joined joins two scopes on a condition.
@@ -302,11 +315,19 @@ func (a *analyzer) joined(at sql.Node, kind sql.JoinKind, left, right *scope, on
 	var cond expr.Expr
 	if on != nil {
 		cond = (&resolver{a: a, sc: both}).expr(on)
-		if k := cond.Type().Kind; k != types.Boolean && k != types.Null {
+		if k := cond.Type().Kind; k != types.Boolean {
 			a.fail(at, "JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE", "joinCondition", `"`+cond.String()+`"`, "conditionType", `"`+cond.Type().SQL()+`"`)
 		}
 		if hasAggregate(cond) || hasWindow(cond) {
-			a.fail(on, "UNSUPPORTED_EXPR_FOR_OPERATOR", "invalidExprSqls", `"`+cond.String()+`"`)
+			bad := cond
+			expr.Walk(cond, func(x expr.Expr) bool {
+				switch x.(type) {
+				case *expr.AggregateCall, *WindowCall:
+					bad = x
+				}
+				return true
+			})
+			a.fail(on, "UNSUPPORTED_EXPR_FOR_OPERATOR", "invalidExprSqls", `"`+bad.String()+`"`)
 		}
 		if !expr.Deterministic(cond) {
 			a.fail(on, "INVALID_NON_DETERMINISTIC_EXPRESSIONS", "sqlExprs", `"`+cond.String()+`"`)
@@ -459,7 +480,7 @@ func (a *analyzer) usingJoin(j *sql.Join, left, right *scope, using []string, ou
 		}
 		sort.Strings(names)
 		a.fail(j, "UNRESOLVED_USING_COLUMN_FOR_JOIN", "colName", types.Quote(name), "side", sideName,
-			"suggestion", "["+strings.Join(names, ", ")+"]")
+			"suggestion", strings.Join(names, ", "))
 		return column{}
 	}
 	n := len(left.node.Schema())

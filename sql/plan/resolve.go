@@ -84,6 +84,13 @@ func (x *resolver) expr(e sql.Expr) expr.Expr {
 		return x.negated(n, n.Not, r)
 	case *sql.In:
 		args := append([]expr.Expr{x.expr(n.X)}, x.exprs(n.List)...)
+		if row, ok := n.X.(*sql.RowExpr); ok { // fields are compared by place
+			for i, e := range n.List {
+				if r, ok := e.(*sql.RowExpr); ok && len(r.Items) == len(row.Items) {
+					args[i+1] = x.row(r, args[0].Type())
+				}
+			}
+		}
 		return x.negated(n, n.Not, x.build(n, "in", args...))
 	case *sql.Like:
 		return x.like(n)
@@ -142,6 +149,15 @@ func (x *resolver) expr(e sql.Expr) expr.Expr {
 	}
 	x.fail(e, "UNSUPPORTED_FEATURE", "feature", "this expression")
 	return nil
+}
+
+// row is (a, b) with the field names of a struct type.
+func (x *resolver) row(r *sql.RowExpr, t types.DataType) expr.Expr {
+	var args []expr.Expr
+	for i, e := range r.Items {
+		args = append(args, expr.StringLit(t.Fields[i].Name), x.expr(e))
+	}
+	return x.build(r, "named_struct", args...)
 }
 
 func itoa(i int) string { return expr.IntLit(int32(i)).String() }
@@ -430,7 +446,7 @@ func quoteParts(parts []string) string {
 // unresolved fails with Spark's proposal: names by edit distance, qualified as the reference is.
 func (x *resolver) unresolved(n *sql.Name) {
 	var cols []column
-	if x.outputOnly || x.outputFirst && len(x.sc.cols) == 0 {
+	if x.outputFirst {
 		for _, it := range x.aliases {
 			cols = append(cols, column{name: it.name})
 		}
@@ -444,13 +460,17 @@ func unresolvedColumn(parts []string, cols []column) error {
 	if len(cols) == 0 {
 		return errs.New("UNRESOLVED_COLUMN.WITHOUT_SUGGESTION", "objectName", quoteParts(parts))
 	}
-	return errs.New("UNRESOLVED_COLUMN.WITH_SUGGESTION", "objectName", quoteParts(parts), "proposal", proposal(parts, cols))
+	return errs.New("UNRESOLVED_COLUMN.WITH_SUGGESTION", "objectName", quoteParts(parts), "proposal", proposal(parts, cols, true))
 }
 
-func proposal(parts []string, cols []column) string {
+func proposal(parts []string, cols []column, sorted bool) string {
 	same := true // all columns have one qualifier
 	for _, c := range cols {
 		same = same && strings.Join(c.qual, ".") == strings.Join(cols[0].qual, ".")
+	}
+	if sorted {
+		cols = append([]column{}, cols...)
+		sort.SliceStable(cols, func(i, j int) bool { return cols[i].name < cols[j].name })
 	}
 	type candidate struct {
 		shown    string
@@ -474,7 +494,7 @@ func proposal(parts []string, cols []column) string {
 			continue
 		}
 		seen[s] = true
-		all = append(all, candidate{s, levenshtein(s, quoteParts(parts))})
+		all = append(all, candidate{s, levenshtein(s, strings.Join(parts, "."))})
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].distance < all[j].distance })
 	var out []string

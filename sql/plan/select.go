@@ -16,7 +16,7 @@ func (a *analyzer) selectBody(s *sql.Select, outer *scope, q *sql.Query) Node {
 		a.lateralView(sc, &s.Views[i])
 	}
 	if s.Where != nil {
-		a.where(sc, s.Where)
+		a.where(sc, s.Where, s)
 	}
 	x := &resolver{a: a, sc: sc, windows: map[string]*sql.WindowSpec{}}
 	for _, ws := range [][]sql.NamedWindow{s.Windows, queryWindows(q)} {
@@ -34,10 +34,14 @@ func (a *analyzer) selectBody(s *sql.Select, outer *scope, q *sql.Query) Node {
 			}
 		}
 	}
-	items := x.items(s.Items)
+	list := s.Items
+	if len(list) == 0 && s.FromFirst {
+		list = []sql.SelectItem{{Span: s.Span, Expr: &sql.Star{Span: s.Span}}}
+	}
+	items := x.items(list)
 	groups := x.groupBy(s.GroupBy, items)
 
-	b := &block{a: a, x: x, sc: sc, items: items}
+	b := &block{a: a, x: x, sc: sc, items: items, at: s}
 	y := *x
 	y.aliases, y.generators = items, false
 	if s.Having != nil {
@@ -139,6 +143,20 @@ func itemName(ast sql.Expr, e expr.Expr) string {
 		return itemName(n.X, e)
 	case *sql.Name:
 		return n.Parts[len(n.Parts)-1]
+	case *sql.Field:
+		for inner := n.X; ; {
+			switch p := inner.(type) {
+			case *sql.Paren:
+				inner = p.X
+				continue
+			case *sql.Field:
+				inner = p.X
+				continue
+			case *sql.Name:
+				return n.Name
+			}
+			break
+		}
 	case *sql.Cast:
 		if name, ok := plainColumn(n.X, e); ok {
 			return name
@@ -207,30 +225,45 @@ func spanOf(n sql.Node) sql.Span { return n.Pos() }
 
 // boolean demands a condition.
 func (a *analyzer) boolean(at sql.Node, e expr.Expr) {
-	if k := e.Type().Kind; k != types.Boolean && k != types.Null {
+	if k := e.Type().Kind; k != types.Boolean {
 		a.fail(at, "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN", "sqlExpr", `"`+e.String()+`"`,
 			"filter", `"`+e.String()+`"`, "type", `"`+e.Type().SQL()+`"`)
 	}
 }
 
+// qualified prints an aggregate with its columns qualified, as errors about clauses do.
+func (a *analyzer) qualified(e expr.Expr, sc *scope) string {
+	s := e.String()
+	done := map[int]bool{}
+	columnsIn(e, func(c *expr.Column) {
+		for _, k := range sc.cols {
+			if k.index == c.Index && len(k.qual) > 0 && !done[c.Index] {
+				done[c.Index] = true
+				s = strings.Replace(s, c.Field.Name, strings.Join(k.qual, ".")+"."+c.Field.Name, 1)
+			}
+		}
+	})
+	return s
+}
+
 // where filters a scope.
-func (a *analyzer) where(sc *scope, cond sql.Expr) {
+func (a *analyzer) where(sc *scope, cond sql.Expr, at sql.Node) {
 	x := &resolver{a: a, sc: sc}
 	e := x.expr(cond)
 	if hasAggregate(e) {
 		var list []string
 		expr.Walk(e, func(y expr.Expr) bool {
 			if _, ok := y.(*expr.AggregateCall); ok {
-				list = append(list, y.String())
+				list = append(list, a.qualified(y, sc))
 			}
 			return true
 		})
-		a.fail(cond, "INVALID_WHERE_CONDITION", "condition", `"`+e.String()+`"`, "expressionList", strings.Join(list, ", "))
+		a.fail(at, "INVALID_WHERE_CONDITION", "condition", `"`+e.String()+`"`, "expressionList", strings.Join(list, ", "))
 	}
 	if hasWindow(e) {
 		a.fail(cond, "WINDOW_FUNCTION_NOT_ALLOWED_IN_CLAUSE", "clauseName", "WHERE")
 	}
-	a.boolean(cond, e)
+	a.boolean(at, e)
 	sc.node = a.filtered(sc.node, e)
 }
 
@@ -247,7 +280,7 @@ type block struct {
 	sort     []Ordering
 	sortAt   []sql.Node
 	local    bool
-	hidden   bool // aggregates only through HAVING
+	at       *sql.Select
 }
 
 // slots are all expressions that are computed after grouping.
@@ -294,6 +327,17 @@ func (b *block) orders(q *sql.Query, distinct bool, y *resolver) {
 		} else {
 			e = z.expr(it.Expr)
 		}
+		expr.Walk(e, func(s expr.Expr) bool {
+			if q, ok := s.(*subquery); ok && !b.isItem(e) {
+				if q.kind != scalarQuery {
+					b.a.fail(it.Expr, "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_IN_EXISTS_SUBQUERY", "treeNode", q.text)
+				}
+				if nodeHasOuter(q.node) {
+					b.a.fail(it.Expr, "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_CORRELATED_SCALAR_SUBQUERY", "treeNode", q.text)
+				}
+			}
+			return true
+		})
 		if hasWindow(e) && !b.isItem(e) {
 			if _, isName := it.Expr.(*sql.Name); !isName {
 				b.a.fail(it.Expr, "UNSUPPORTED_EXPR_FOR_OPERATOR", "invalidExprSqls", `"`+e.String()+`"`)
@@ -359,9 +403,9 @@ func (b *block) finish(isDistinct bool) Node {
 	}
 	var out Node = newProject(n, es, names)
 	if isDistinct {
-		for i, f := range out.Schema() {
+		for _, f := range out.Schema() {
 			if f.Type.Kind == types.Map {
-				b.a.fail(b.items[min(i, len(b.items)-1)].span, "UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE",
+				b.a.fail(b.at, "UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE",
 					"colName", types.Quote(f.Name), "dataType", `"`+f.Type.SQL()+`"`)
 			}
 		}

@@ -70,7 +70,7 @@ func (x *resolver) inSubquery(q *sql.InQuery) expr.Expr {
 			r = append(r, `"`+f.Name+`"`)
 		}
 		x.fail(q, "DATATYPE_MISMATCH.IN_SUBQUERY_LENGTH_MISMATCH", "sqlExpr", `"`+xs[0].String()+`"`, "leftLength", len(xs), "rightLength", len(s),
-			"leftColumns", "["+strings.Join(l, ", ")+"]", "rightColumns", "["+strings.Join(r, ", ")+"]")
+			"leftColumns", strings.Join(l, ", "), "rightColumns", strings.Join(r, ", "))
 	}
 	ts := make([]types.DataType, len(s))
 	for i := range s {
@@ -530,7 +530,7 @@ func isLateral(r sql.Relation) bool {
 func (a *analyzer) lateralJoin(r sql.Relation, j *sql.Join, left *scope, outer *scope) *scope {
 	kind := joinKinds[j.Kind]
 	if kind != Inner && kind != LeftOuter {
-		a.fail(j, "INVALID_LATERAL_JOIN_TYPE", "joinType", string(j.Kind))
+		a.fail(a.joinPlace(j), "INVALID_LATERAL_JOIN_TYPE", "joinType", string(j.Kind))
 	}
 	if t, ok := r.(*sql.TableFunc); ok {
 		x := &resolver{a: a, sc: left, generators: true}
