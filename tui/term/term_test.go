@@ -55,7 +55,7 @@ func TestOnlyChangedLinesAreWritten(t *testing.T) {
 
 // slowWriter takes a write only when it is told to.
 type slowWriter struct {
-	bytes.Buffer
+	buf bytes.Buffer
 	gate, last chan struct{} // gate lets frames through; last is closed when the last one comes
 }
 
@@ -66,7 +66,7 @@ func (w *slowWriter) Write(p []byte) (int, error) {
 	if bytes.Contains(p, []byte("frame last")) {
 		defer close(w.last)
 	}
-	return w.Buffer.Write(p)
+	return w.buf.Write(p)
 }
 
 func TestSlowTerminalGetsTheNewestFrame(t *testing.T) {
@@ -88,7 +88,7 @@ func TestSlowTerminalGetsTheNewestFrame(t *testing.T) {
 	<-w.last
 	term.Close()
 	term.Close()
-	out := w.String()
+	out := w.buf.String()
 	if !strings.Contains(out, "frame last") {
 		t.Errorf("the newest frame is missing: %q", out)
 	}
