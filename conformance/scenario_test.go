@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sort"
 	"strings"
 	"time"
 
@@ -187,9 +188,7 @@ func (p *player) step(ctx context.Context, step doc, number int) (got []recorded
 		if !ok {
 			return nil, "", harness("statements that are maps are not played")
 		}
-		if err := p.sql(ctx, p.here(text)); err != nil && get(step, "continue") == nil {
-			return nil, "", err
-		}
+		_ = p.sql(ctx, p.here(text)) // its answer is compared where checks are; an error does not end the step
 	}
 	if get(step, "idle") == true {
 		return nil, "", nil
@@ -598,7 +597,7 @@ func (p *player) compare(got []recordedBatch, schema string, err error, want, go
 	} else if err != nil {
 		return "unexpected error: " + err.Error()
 	}
-	if s := str(golden["schema"]); s != "" && schema != "" {
+	if s := str(golden["schema"]); s != "" && schema != "" && (wantErr == nil || want["batches"] != nil) {
 		if w := str(want["schema"]); w != "" {
 			s = w
 		}
@@ -695,6 +694,13 @@ func (p *player) compareProgress(id int64, want map[string]any) string {
 
 func hasKey(m map[string]int64, k string) bool { _, ok := m[k]; return ok }
 
+func sameWords(a, b string) bool {
+	x, y := strings.Split(a, ", "), strings.Split(b, ", ")
+	sort.Strings(x)
+	sort.Strings(y)
+	return strings.Join(x, ", ") == strings.Join(y, ", ")
+}
+
 // skipped parameters hold plans or names of Java classes.
 var skipParams = map[string]bool{"treeNode": true, "plan": true, "leftPlan": true, "rightPlan": true, "classCanonicalName": true, "message": true, "msg": true, "provider": true}
 
@@ -726,6 +732,9 @@ func compareError(err error, want map[string]any) string {
 	for k, v := range params {
 		if skipParams[k] {
 			continue
+		}
+		if k == "proposal" && sameWords(e.Params[k], str(v)) {
+			continue // Spark orders suggestions by likeness, then as it finds them
 		}
 		if e.Params[k] != str(v) {
 			return fmt.Sprintf("parameter %s of %s\n  got  %s\n  want %s", k, class, e.Params[k], str(v))

@@ -36,6 +36,7 @@ const (
 	keyStopTimeout   = "spark.sql.streaming.stopTimeout"
 	keyOperatorCheck = "spark.sql.streaming.unsupportedOperationCheck"
 	keyDurability    = "streamlab.durability"
+	keySchemaCheck   = "spark.sql.streaming.stateStore.stateSchemaCheck"
 	keyMemoryResume  = "streamlab.memory.resume"
 )
 
@@ -57,6 +58,7 @@ var settings = []Setting{
 	{keyPolling, "10", "Pause of an idle query between two looks at its sources.", "ms", false},
 	{"spark.sql.streaming.schemaInference", "false", "Let file sources find their schema out.", "bool", false},
 	{"spark.sql.streaming.stateStore.providerClass", "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider", "Accepted for labs that set it; state is kept in the checkpoint's own store.", "text", false},
+	{keySchemaCheck, "true", "Refuse a restart whose state has other types.", "bool", false},
 	{"spark.sql.streaming.statefulOperator.allowMultiple", "true", "Several stateful operators in one query.", "bool", false},
 	{"spark.sql.streaming.statefulOperator.checkCorrectness.enabled", "true", "Refuse chains that may lose rows.", "bool", false},
 	{keyStopActive, "true", "A second start on a checkpoint stops the first run.", "bool", false},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -304,14 +305,19 @@ type planRecord struct {
 func (d *driver) checkPlan(committed bool) error {
 	now := planRecord{Mode: string(d.p.mode), Operators: d.plan.Shapes(), Sink: d.p.format.Name}
 	for _, x := range d.sources {
-		now.Sources = append(now.Sources, x.stream.Format)
+		now.Sources = append(now.Sources, identity(x))
 	}
 	if raw, ok := d.cp.Meta("plan"); ok && committed {
 		var was planRecord
 		if err := json.Unmarshal(raw, &was); err != nil {
 			return errs.Wrap(err, "CHECKPOINT_CORRUPT", "checkpointLocation", d.p.checkpoint, "detail", "record y/plan")
 		}
-		if err := compareOperators(was.Operators, now.Operators); err != nil {
+		for i := range min(len(was.Sources), len(now.Sources)) {
+			if was.Sources[i] != now.Sources[i] {
+				return errs.New("SOURCE_SET_CHANGED", "stored", was.Sources[i], "current", now.Sources[i])
+			}
+		}
+		if err := compareOperators(was.Operators, now.Operators, d.conf.flag(keySchemaCheck)); err != nil {
 			return err
 		}
 	}
@@ -322,9 +328,18 @@ func (d *driver) checkPlan(committed bool) error {
 	return d.cp.SetMeta("plan", raw)
 }
 
+// identity is what must not change of a source between two runs: its kind, and the path of a file source,
+// whose last batch Spark asks for again.
+func identity(x *querySource) string {
+	if o, ok := x.stream.Open.(*opening); ok && o.def.Path != "" {
+		return x.stream.Format + ":" + o.def.Path
+	}
+	return x.stream.Format
+}
+
 // compareOperators follows RC-1 and RC-2: operators by number and name, then key and value schemas by
-// position.
-func compareOperators(was, now []exec.OperatorShape) error {
+// position; names of fields do not matter.
+func compareOperators(was, now []exec.OperatorShape, schemas bool) error {
 	names := func(l []exec.OperatorShape) string {
 		var b []string
 		for i, o := range l {
@@ -343,15 +358,36 @@ func compareOperators(was, now []exec.OperatorShape) error {
 		return errs.New("STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",
 			"OpsInMetadataSeq", names(was), "OpsInCurBatchSeq", names(now))
 	}
+	if !schemas {
+		return nil
+	}
 	for i := range was {
-		if !was[i].SameKeys(now[i]) {
+		if !compatible(was[i].Key, now[i].Key) {
 			return errs.New("STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE", "storedKeySchema", was[i].Key, "newKeySchema", now[i].Key)
 		}
-		if !was[i].SameValues(now[i]) {
+		if !compatible(was[i].Value, now[i].Value) {
 			return errs.New("STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE", "storedValueSchema", was[i].Value, "newValueSchema", now[i].Value)
 		}
 	}
 	return nil
+}
+
+// field finds the fields of a schema in Spark's words: name, type, nullable. A type with commas inside is
+// matched as a whole, since the name has none of its own before the first comma outside brackets.
+var field = regexp.MustCompile(`StructField\((.*?),((?:[a-z_]+(?:\([0-9, ]*\))?)|(?:(?:Array|Map|Struct)Type\(.*\))),(true|false)\)`)
+
+// compatible compares two schemas by position: equal types, and no field that becomes nullable.
+func compatible(was, now string) bool {
+	a, b := field.FindAllStringSubmatch(was, -1), field.FindAllStringSubmatch(now, -1)
+	if len(a) != len(b) || len(a) == 0 {
+		return was == now
+	}
+	for i := range a {
+		if a[i][2] != b[i][2] || a[i][3] == "false" && b[i][3] == "true" {
+			return false
+		}
+	}
+	return true
 }
 
 // timed adds the time of f to a duration of the progress.
@@ -503,6 +539,9 @@ func (d *driver) runBatch(ctx context.Context) error {
 		message = "No new data but cleaning up state"
 	}
 	d.status(message, func(st *Status) { st.IsTriggerActive, st.IsDataAvailable = true, data })
+	if err := refuse(d.p.node, d.p.mode, d.watermark); err != nil {
+		return err
+	}
 	if err := fault.Point("exec.begin"); err != nil {
 		return err
 	}

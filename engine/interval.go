@@ -90,7 +90,7 @@ func ParseInterval(text string) (time.Duration, error) {
 		name := strings.TrimSuffix(unit, "s")
 		if hasFraction && name != "second" {
 			if _, ok := unitMicros[name]; ok || name == "year" || name == "month" {
-				return 0, fail("INVALID_FRACTION", "unit", name)
+				return 0, fail("INVALID_FRACTION", "unit", unit)
 			}
 		}
 		sign := int64(1)

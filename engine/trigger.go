@@ -12,6 +12,8 @@ const (
 	processingTime triggerKind = iota
 	once
 	availableNow
+	continuous // known, and refused when the query is prepared
+	realTime
 )
 
 // Trigger says when micro-batches run. The zero value is "as fast as possible".
@@ -69,7 +71,11 @@ func ParseTrigger(kind, value string) (Trigger, error) {
 		}
 		return AvailableNow(), nil
 	case "continuous", "realTime":
-		return Trigger{}, errs.New("UNSUPPORTED_FEATURE", "feature", "The trigger `"+kind+"`")
+		d, err := ParseInterval(value)
+		if kind == "realTime" {
+			return Trigger{kind: realTime, every: d}, err
+		}
+		return Trigger{kind: continuous, every: d}, err
 	}
 	return Trigger{}, errs.New("INVALID_PARAMETER_VALUE.TRIGGER", "trigger", kind, "value", value)
 }

@@ -142,7 +142,7 @@ func (w *DataStreamWriter) prepare(path ...string) (*prepared, error) {
 		return nil, errs.New("STREAMING_OUTPUT_MODE.INVALID", "outputMode", w.mode)
 	}
 	if !w.d.node.Streaming() {
-		return nil, errs.New("_LEGACY_ERROR_TEMP_1008", "quoted", "writeStream")
+		return nil, errs.New("WRITE_STREAM_NOT_ALLOWED")
 	}
 	if w.sink == nil {
 		f, err := s.formats.sink(w.format)
@@ -159,6 +159,12 @@ func (w *DataStreamWriter) prepare(path ...string) (*prepared, error) {
 			return nil, errs.New("_LEGACY_ERROR_TEMP_1197", "operation", "foreachBatch")
 		}
 	}
+	if p.format.Name == "memory" && len(w.partitionBy) > 0 {
+		return nil, errs.New("_LEGACY_ERROR_TEMP_1197", "operation", "memory")
+	}
+	if err := p.refuseTrigger(); err != nil {
+		return nil, err
+	}
 	if p.format.Name == "memory" && w.name == "" {
 		return nil, errs.New("_LEGACY_ERROR_TEMP_1194")
 	}
@@ -174,7 +180,7 @@ func (w *DataStreamWriter) prepare(path ...string) (*prepared, error) {
 		return nil, err
 	}
 	if !p.format.accepts(p.mode) {
-		return nil, errs.New("STREAMING_OUTPUT_MODE.UNSUPPORTED_DATASOURCE", "outputMode", p.mode.String(), "className", p.format.Name)
+		return nil, errs.New("STREAMING_OUTPUT_MODE.UNSUPPORTED_DATASOURCE", "outputMode", string(p.mode), "className", p.format.Name)
 	}
 	if p.conf.flag(keyOperatorCheck) {
 		if err := plan.CheckStreaming(w.d.node, string(p.mode), planConf(p.conf)); err != nil {
@@ -183,7 +189,7 @@ func (w *DataStreamWriter) prepare(path ...string) (*prepared, error) {
 	}
 	for _, c := range w.partitionBy {
 		if w.d.node.Schema().Index(c) < 0 {
-			return nil, errs.New("_LEGACY_ERROR_TEMP_1196", "columnName", c, "columnType", "partition",
+			return nil, errs.New("_LEGACY_ERROR_TEMP_1196", "columnName", c, "columnType", "Partition",
 				"validColumnNames", strings.Join(w.d.node.Schema().Names(), ", "))
 		}
 	}
