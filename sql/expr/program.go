@@ -177,10 +177,15 @@ func (sc *scope) input(column int) (int, error) {
 }
 
 func (sc *scope) constant(v *columnar.Vec) int {
+	key := "=" + v.Type.SQL() + string(EncodeValue(nil, v, 0))
+	if r, ok := sc.find(key); ok {
+		return r
+	}
 	c := *v
 	c.Const = true
 	r := sc.p.newReg(&c)
 	sc.p.own[r], sc.p.folded[r] = nil, true
+	sc.root().seen[key] = r
 	return r
 }
 
