@@ -151,6 +151,7 @@ func (b *Batch) Commit(e CommitEntry, next *OffsetEntry) error {
 type staged struct {
 	groupRef
 	segments []Segment
+	moved    bool // was inline in an older commit record
 }
 
 // stage lists the groups in an order that depends on nothing but their keys, and decides what is inline.
@@ -167,7 +168,7 @@ func (b *Batch) stage() (all []staged, inline []Segment, writes []write) {
 	}
 	small := 0
 	for g, segments := range b.groups {
-		all = append(all, staged{groupRef{group: g}, *segments})
+		all = append(all, staged{groupRef: groupRef{group: g}, segments: *segments})
 		if g.letter == keyDelta || g.letter == keyRelease {
 			for _, s := range *segments {
 				small += len(s) + 16
@@ -181,14 +182,60 @@ func (b *Batch) stage() (all []staged, inline []Segment, writes []write) {
 			inline = append(inline, s.segments...)
 			continue
 		}
-		parts := cutParts(s.segments)
-		s.parts = len(parts)
-		prefix := s.prefix()
-		for n, p := range parts {
-			writes = append(writes, write{partKey(prefix, n), p})
-		}
+		writes = append(writes, s.cut()...)
 	}
 	return all, inline, writes
+}
+
+// cut turns a group into parts with keys of their own.
+func (s *staged) cut() (writes []write) {
+	parts := cutParts(s.segments)
+	s.parts = len(parts)
+	prefix := s.prefix()
+	for n, p := range parts {
+		writes = append(writes, write{partKey(prefix, n), p})
+	}
+	return writes
+}
+
+// moveAfter is how many commit records past retention may be kept for their inline segments before these
+// get keys of their own.
+const moveAfter = 64
+
+// move gives inline segments of records past retention keys of their own, so that one shard that never
+// changes again does not keep all commit records since. The views of retained batches go on reading the
+// old records, which are deleted at a later version. The caller holds mu.
+func (c *Checkpoint) move() (all []staged, writes []write, err error) {
+	if c.from-1-c.low < c.moveAfter || c.inline[c.low] == 0 {
+		return nil, nil, nil
+	}
+	txn := c.db.NewTransactionAt(latest, false)
+	defer txn.Discard()
+	for n := c.low; n < min(c.from-1, c.low+4*moveAfter); n++ {
+		if c.inline[n] == 0 {
+			continue
+		}
+		_, payload, err := fetch(txn, batchKey(keyCommit, n))
+		if err != nil {
+			return nil, nil, err
+		}
+		r, err := decodeCommit(payload)
+		if err != nil {
+			return nil, nil, err
+		}
+		segments, err := r.segments()
+		if err != nil {
+			return nil, nil, err
+		}
+		for i, note := range r.Groups {
+			if g := note.group(); note.Parts == 0 && c.shard(g.shard).isInline(g) {
+				s := staged{groupRef: groupRef{group: g}, segments: segments[i], moved: true}
+				writes = append(writes, s.cut()...)
+				all = append(all, s)
+			}
+		}
+	}
+	return all, writes, nil
 }
 
 func compareGroups(x, y group) int {
@@ -225,6 +272,12 @@ func (b *Batch) commit(e CommitEntry, next *OffsetEntry) error {
 	c, n := b.c, b.batch
 	c.mu.Lock()
 	all, inline, writes := b.stage()
+	moved, more, err := c.move()
+	if err != nil {
+		c.mu.Unlock()
+		return corrupt(c.dir, "a commit record is not readable", err)
+	}
+	all, writes = append(moved, all...), append(more, writes...)
 	drops, purge := c.drops, c.purging
 	c.drops, c.purging = nil, c.takePurge()
 	h := commitHeader{Batch: n, Prev: c.chain, Offset: c.print, Low: c.low, From: c.from, Entry: e}
@@ -334,18 +387,20 @@ func (c *Checkpoint) apply(all []staged, released map[Shard][]int64) {
 	for _, s := range all {
 		x := c.shard(s.shard)
 		touched[s.shard] = true
-		switch s.letter {
-		case keyBase:
+		switch {
+		case s.moved:
+			x.takeOut(s.groupRef)
+			c.uncount(s.batch)
+		case s.letter == keyBase:
 			c.drops = append(c.drops, x.addBase(s.groupRef)...)
-		case keyCovered:
+		case s.letter == keyCovered:
+			covered := int64(binary.BigEndian.Uint64(s.segments[0]))
 			for _, d := range x.deltas {
-				if d.parts == 0 && d.batch <= int64(binary.BigEndian.Uint64(s.segments[0])) {
-					if c.inline[d.batch]--; c.inline[d.batch] == 0 {
-						delete(c.inline, d.batch)
-					}
+				if d.parts == 0 && d.batch <= covered {
+					c.uncount(d.batch)
 				}
 			}
-			c.drops = append(c.drops, x.cover(int64(binary.BigEndian.Uint64(s.segments[0])), s.groupRef)...)
+			c.drops = append(c.drops, x.cover(covered, s.groupRef)...)
 		default:
 			x.addDelta(s.groupRef)
 			if s.parts == 0 {
@@ -360,6 +415,13 @@ func (c *Checkpoint) apply(all []staged, released map[Shard][]int64) {
 	}
 	for s := range touched {
 		c.drops = append(c.drops, c.shards[s].tidy()...)
+	}
+}
+
+// uncount says that a commit record has an inline group less that counts.
+func (c *Checkpoint) uncount(batch int64) {
+	if c.inline[batch]--; c.inline[batch] <= 0 {
+		delete(c.inline, batch)
 	}
 }
 

@@ -57,6 +57,7 @@ type Checkpoint struct {
 	hook      func(point string) error
 	inlineMax int
 	slack     int64
+	moveAfter int64
 }
 
 // Open opens the checkpoint at dir for this caller alone and removes what a crash left; a dir without
@@ -64,7 +65,8 @@ type Checkpoint struct {
 // (CHECKPOINT_IN_USE). A checkpoint that is damaged, or that holds less than it once did, is refused by
 // name: CHECKPOINT_CORRUPT, CHECKPOINT_LOST_COMMITS, CHECKPOINT_LOG_GAP, CHECKPOINT_LOG_ENTRY_MISSING.
 func Open(dir string, o Options) (*Checkpoint, error) {
-	c := &Checkpoint{opts: o, retain: o.MinBatchesToRetain, inlineMax: inlineLimit, slack: stateSlack}
+	c := &Checkpoint{opts: o, retain: o.MinBatchesToRetain, inlineMax: inlineLimit, slack: stateSlack,
+		moveAfter: moveAfter}
 	c.reset()
 	if c.retain <= 0 {
 		c.retain = 100

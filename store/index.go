@@ -57,6 +57,18 @@ func (x *shardIndex) addBase(r groupRef) []write {
 	return nil
 }
 
+// isInline reports whether g is among the uncovered groups, inline in its commit record.
+func (x *shardIndex) isInline(g group) bool {
+	return slices.Contains(x.deltas, groupRef{group: g})
+}
+
+// takeOut says that a group that was inline has parts now.
+func (x *shardIndex) takeOut(r groupRef) {
+	if i := slices.Index(x.deltas, groupRef{group: r.group}); i >= 0 {
+		x.deltas[i].parts = r.parts
+	}
+}
+
 func (x *shardIndex) addDelta(r groupRef) { x.deltas = append(x.deltas, r) }
 
 func (x *shardIndex) release(bucket, batch int64) {

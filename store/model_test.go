@@ -58,7 +58,7 @@ func (m *machine) open(t *rapid.T) {
 	m.limits()
 }
 
-func (m *machine) limits() { m.c.inlineMax, m.c.slack = 200, 300 }
+func (m *machine) limits() { m.c.inlineMax, m.c.slack, m.c.moveAfter = 200, 300, 3 }
 
 func (m *machine) last() version1 {
 	if len(m.versions) == 0 {

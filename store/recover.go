@@ -234,8 +234,8 @@ func (c *Checkpoint) readSegments(txn *badger.Txn, commits []*commitRecord) (lef
 			return nil, nil, corrupt(c.dir, fmt.Sprintf("the commit record of batch %d is not whole", r.Batch), err)
 		}
 		for i, note := range r.Groups {
-			if note.Parts > 0 {
-				continue
+			if note.Parts > 0 || parts[note.group()] > 0 {
+				continue // in parts from the start, or moved out of the record
 			}
 			s := c.shard(note.group().shard)
 			s.addDelta(groupRef{group: note.group()})

@@ -269,6 +269,55 @@ func TestRetention(t *testing.T) {
 	}
 }
 
+// TestQuietShard: a shard that changes once and never again, and one that never gets a base, do not keep
+// the commit records of all batches since.
+func TestQuietShard(t *testing.T) {
+	dir := t.TempDir()
+	c := mustOpen(t, dir, Options{MinBatchesToRetain: 5, Durability: "process"})
+	quiet := Shard{Operator: 7}
+	for n := range int64(400) {
+		if err := c.LogOffsets(n, offsetsOf(n)); err != nil {
+			t.Fatal(err)
+		}
+		b := c.Begin(n)
+		if n == 3 {
+			b.Delta(quiet, Segment("once"))
+			b.Release(quiet, 5)
+		}
+		b.Delta(shard, Segment(fmt.Sprint("row ", n)))
+		if err := b.Commit(CommitEntry{}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if n, _ := count(c, keyCommit); n > 5+2*moveAfter+2 {
+			t.Errorf("%d commit records", n)
+		}
+		for n := int64(394); n < 400; n++ {
+			got, err := segmentsAt(c, n)
+			if err != nil || len(got) != int(n)+1 || string(got[n]) != fmt.Sprint("row ", n) || string(got[0]) != "row 0" {
+				t.Errorf("after %d: %d segments %v", n, len(got), err)
+			}
+			v := c.At(n)
+			var kinds []byte
+			for p, err := range v.Pieces(quiet) {
+				if err != nil || p.Batch != 3 {
+					t.Errorf("%v %v", p, err)
+				}
+				kinds = append(kinds, byte(p.Kind))
+			}
+			if string(kinds) != "dx" {
+				t.Errorf("the quiet shard has pieces %q", kinds)
+			}
+			v.Close()
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		c = mustOpen(t, dir, Options{MinBatchesToRetain: 5})
+	}
+}
+
 func TestViewStaysWhileOpen(t *testing.T) {
 	c := mustOpen(t, t.TempDir(), Options{MinBatchesToRetain: 2})
 	run(t, c, 5)

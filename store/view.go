@@ -175,7 +175,7 @@ func (v *View) list() error {
 			return err
 		}
 		for i, note := range r.Groups {
-			if note.Parts == 0 {
+			if note.Parts == 0 && !groups[note.group()] { // else it was moved out of the record
 				all = append(all, viewGroup{note.group(), segments[i]})
 			}
 		}
