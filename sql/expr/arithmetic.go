@@ -292,14 +292,16 @@ func integralKernel[T integer](a arithmetic, get func(*columnar.Vec) []T) Kernel
 			switch {
 			case sel.All && my == 0 && mx != 0:
 				c := y[0]
-				x, out := x[:sel.N], out[:sel.N]
+				x := x[:sel.N]
+				out := out[:len(x)]
 				for i, v := range x {
 					r := v + c
 					bad |= (v ^ r) & (c ^ r)
 					out[i] = r
 				}
 			case sel.All && mx != 0:
-				x, y, out := x[:sel.N], y[:sel.N], out[:sel.N]
+				x := x[:sel.N]
+				y, out := y[:len(x)], out[:len(x)]
 				for i, v := range x {
 					w := y[i]
 					r := v + w
@@ -319,7 +321,8 @@ func integralKernel[T integer](a arithmetic, get func(*columnar.Vec) []T) Kernel
 			switch {
 			case sel.All && my == 0 && mx != 0:
 				c := y[0]
-				x, out := x[:sel.N], out[:sel.N]
+				x := x[:sel.N]
+				out := out[:len(x)]
 				for i, v := range x {
 					r := v - c
 					bad |= (v ^ c) & (v ^ r)
@@ -417,12 +420,10 @@ func mulConst[T integer](out, x []T, c T) (bad T) {
 	if limit < 0 {
 		limit = -limit
 	}
+	out = out[:len(x)]
 	for i, v := range x {
 		out[i] = v * c
 		bad |= (limit - v) | (v + limit)
-		if v == one {
-			bad = -1
-		}
 	}
 	if bad < 0 {
 		bad = 0
@@ -499,7 +500,8 @@ func floatKernel[T float32 | float64](a arithmetic, get func(*columnar.Vec) []T)
 		x, y, out := get(args[0]), get(args[1]), get(dst)
 		mx, my := rowMask(args[0]), rowMask(args[1])
 		if sel.All && mx != 0 && my == 0 {
-			x, out, c := x[:sel.N], out[:sel.N], y[0]
+			x, c := x[:sel.N], y[0]
+			out := out[:len(x)]
 			switch a.op {
 			case "+":
 				for i, v := range x {
@@ -526,7 +528,8 @@ func floatKernel[T float32 | float64](a arithmetic, get func(*columnar.Vec) []T)
 			}
 		}
 		if sel.All && mx != 0 && my != 0 {
-			x, y, out := x[:sel.N], y[:sel.N], out[:sel.N]
+			x := x[:sel.N]
+				y, out := y[:len(x)], out[:len(x)]
 			switch a.op {
 			case "+":
 				for i, v := range x {

@@ -323,15 +323,15 @@ func compareInts[T integer](op int, bits []uint64, a, b []T, ma, mb int, sel col
 			switch op {
 			case cmpEq:
 				for i, v := range x {
-					word |= b2u(v == c) << uint(i)
+					word |= b2u(v == c) << (uint(i) & 63)
 				}
 			case cmpLt:
 				for i, v := range x {
-					word |= b2u(v < c) << uint(i)
+					word |= b2u(v < c) << (uint(i) & 63)
 				}
 			default:
 				for i, v := range x {
-					word |= b2u(v <= c) << uint(i)
+					word |= b2u(v <= c) << (uint(i) & 63)
 				}
 			}
 		case ma == 0 && mb != 0:
@@ -339,15 +339,15 @@ func compareInts[T integer](op int, bits []uint64, a, b []T, ma, mb int, sel col
 			switch op {
 			case cmpEq:
 				for i, v := range y {
-					word |= b2u(c == v) << uint(i)
+					word |= b2u(c == v) << (uint(i) & 63)
 				}
 			case cmpLt:
 				for i, v := range y {
-					word |= b2u(c < v) << uint(i)
+					word |= b2u(c < v) << (uint(i) & 63)
 				}
 			default:
 				for i, v := range y {
-					word |= b2u(c <= v) << uint(i)
+					word |= b2u(c <= v) << (uint(i) & 63)
 				}
 			}
 		case ma == 0:
@@ -355,18 +355,19 @@ func compareInts[T integer](op int, bits []uint64, a, b []T, ma, mb int, sel col
 			word = b2u(op == cmpEq && x == y || op == cmpLt && x < y || op == cmpLe && x <= y)
 		default:
 			x, y := a[base:base+end], b[base:base+end]
+			y = y[:len(x)]
 			switch op {
 			case cmpEq:
 				for i, v := range x {
-					word |= b2u(v == y[i]) << uint(i)
+					word |= b2u(v == y[i]) << (uint(i) & 63)
 				}
 			case cmpLt:
 				for i, v := range x {
-					word |= b2u(v < y[i]) << uint(i)
+					word |= b2u(v < y[i]) << (uint(i) & 63)
 				}
 			default:
 				for i, v := range x {
-					word |= b2u(v <= y[i]) << uint(i)
+					word |= b2u(v <= y[i]) << (uint(i) & 63)
 				}
 			}
 		}

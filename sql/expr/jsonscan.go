@@ -59,11 +59,14 @@ func (j *jsonScanner) skip(i int) int {
 		if j.depth++; j.depth > maxJSONDepth {
 			return -1
 		}
-		defer func() { j.depth-- }()
+		var end int
 		if c == '{' {
-			return j.members(i, nil)
+			end = j.members(i, nil)
+		} else {
+			end = j.items(i, nil)
 		}
-		return j.items(i, nil)
+		j.depth--
+		return end
 	case '"', '\'':
 		return j.text(i)
 	case 't':

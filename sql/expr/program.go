@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"math/bits"
 	"strings"
 
 	"streamlab/columnar"
@@ -485,18 +486,18 @@ func keepTrue(v *columnar.Vec, sel columnar.Sel, buf *[]int32) columnar.Sel {
 	k := 0
 	if sel.All {
 		for w := range columnar.Words(sel.N) {
-			bits := v.Bits[w]
+			word := v.Bits[w]
 			if v.Valid != nil {
-				bits &= v.Valid[w]
+				word &= v.Valid[w]
 			}
 			base := w << 6
-			end := min(64, sel.N-base)
-			if bits == 0 {
-				continue
+			if rest := sel.N - base; rest < 64 {
+				word &= 1<<uint(rest) - 1
 			}
-			for i := range end {
-				out[k] = int32(base + i)
-				k += int(bits >> uint(i) & 1)
+			for word != 0 {
+				out[k] = int32(base + bits.TrailingZeros64(word))
+				k++
+				word &= word - 1
 			}
 		}
 		return columnar.Sel{Idx: out, N: k}
