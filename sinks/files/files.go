@@ -1,17 +1,215 @@
-// Package files is the sink into folders of JSON, CSV or text files, exactly once
-// by its log.
+// Package files is the sink into folders of JSON, CSV and text files. It is exactly-once for readers that use
+// its log, the folder _spark_metadata: a batch is there when the log has its entry, which appears at once and
+// only once; a batch whose entry exists is skipped. Names of files are a function of query, batch and
+// partition, so a batch that comes again overwrites its own files and even readers of the bare folder see no
+// row twice. Files are written under names that begin with a dot, synced and renamed.
 package files
 
 import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"streamlab/codec"
 	"streamlab/errs"
+	"streamlab/internal/fault"
+	"streamlab/internal/vfs"
 	"streamlab/sinks"
 	"streamlab/sources"
+	"streamlab/sql/types"
 )
 
-// New makes the sink.
-func New(def sinks.Def) (sinks.Sink, error) {
-	return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "The file sink")
+type sink struct {
+	def       sinks.Def
+	fs        vfs.FS
+	schema    types.Schema // of the files
+	data      []int        // columns of the result that are in the files
+	keys      []int        // partition columns
+	writer    *codec.Writer
+	codec     codec.Codec
+	codecErr  error // a codec that is not there fails the first batch
+	mostRows  int64
+	retention time.Duration // 0: for ever
+	interval  int64
+	compat    bool
+	latest    int64 // newest batch of the log; -2: not looked at yet
+	rows      atomic.Int64
 }
 
-// Options describes numRows and truncate.
-func Options(format string) []sources.OptionDoc { return nil }
+// New makes the sink. Errors: _LEGACY_ERROR_TEMP_2047 without a path, STREAMING_OUTPUT_MODE for modes other
+// than append, INVALID_OPTION, _LEGACY_ERROR_TEMP_1196 for an unknown partition column.
+func New(def sinks.Def) (sinks.Sink, error) {
+	if def.Path == "" {
+		return nil, errs.New("_LEGACY_ERROR_TEMP_2047")
+	}
+	if def.Mode != "" && def.Mode != sinks.Append {
+		return nil, errs.New("STREAMING_OUTPUT_MODE.UNSUPPORTED_DATASOURCE", "className", def.Format, "outputMode", def.Mode.String())
+	}
+	s := &sink{def: def, fs: vfs.OS, latest: -2}
+	taken := map[int]bool{}
+	for _, name := range def.PartitionBy {
+		i := def.Schema.Index(name)
+		if i < 0 {
+			return nil, errs.New("_LEGACY_ERROR_TEMP_1196", "columnType", "partition", "columnName", name,
+				"validColumnNames", strings.Join(def.Schema.Names(), ", "))
+		}
+		if taken[i] {
+			return nil, sources.Invalid("partitionBy", name, "names a column twice")
+		}
+		if !def.Schema[i].Type.IsAtomic() || def.Schema[i].Type.Kind == types.Variant {
+			return nil, sources.Invalid("partitionBy", name, "names a column that is no single value")
+		}
+		taken[i] = true
+		s.keys = append(s.keys, i)
+	}
+	for i, f := range def.Schema {
+		if !taken[i] {
+			s.data = append(s.data, i)
+			s.schema = append(s.schema, f)
+		}
+	}
+	if len(def.Schema) > 0 && len(s.data) == 0 {
+		return nil, sources.Invalid("partitionBy", strings.Join(def.PartitionBy, ", "), "names all columns: none is left for the files")
+	}
+	var err error
+	settings := codec.Settings{Format: strings.ToLower(def.Format), Option: def.Options.Get, Conf: def.Conf, Zone: def.Zone}
+	if s.writer, err = codec.NewWriter(settings, s.schema); err != nil {
+		return nil, err
+	}
+	s.codec, s.codecErr = codec.FindCodec(def.Options.Text("compression", ""))
+	if s.mostRows, err = def.Options.Int("maxRecordsPerFile", 0, 0); err != nil {
+		return nil, err
+	}
+	if s.retention, err = def.Options.Duration("retention", 0, time.Millisecond); err != nil {
+		return nil, err
+	}
+	if s.compat, err = def.Options.Bool("sparkCompat", false); err != nil {
+		return nil, err
+	}
+	s.interval = 10
+	if def.Conf != nil {
+		if n, err := strconv.ParseInt(def.Conf("spark.sql.streaming.fileSink.log.compactInterval"), 10, 64); err == nil && n > 0 {
+			s.interval = n
+		}
+	}
+	return s, nil
+}
+
+// Options describes the options of a format.
+func Options(format string) []sources.OptionDoc {
+	out := []sources.OptionDoc{
+		{Name: "path", Doc: "Folder to write to."},
+		{Name: "compression", Default: "none", Doc: "none, gzip, deflate or zstd."},
+		{Name: "maxRecordsPerFile", Default: "0", Doc: "Begin a new file after this many rows; 0: never."},
+		{Name: "retention", Doc: "Readers forget files older than this; the files stay."},
+		{Name: "sparkCompat", Default: "false", Doc: "Skip batches of a new checkpoint on an old folder without a word, as Spark does."},
+		{Name: "lineSep", Default: "\\n", Doc: "What ends a row."},
+	}
+	switch format {
+	case "json":
+		out = append(out, sources.OptionDoc{Name: "ignoreNullFields", Default: "true", Doc: "Leave out fields that are null."})
+	case "csv":
+		for _, name := range []string{"sep", "delimiter", "quote", "escape", "quoteAll", "escapeQuotes", "header", "nullValue", "emptyValue",
+			"ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace", "extension", "charToEscapeQuoteEscaping"} {
+			out = append(out, sources.OptionDoc{Name: name, Doc: "As in Spark."})
+		}
+	}
+	if format != "text" {
+		for _, name := range []string{"dateFormat", "timestampFormat", "timestampNTZFormat", "timeZone", "locale", "encoding"} {
+			out = append(out, sources.OptionDoc{Name: name, Doc: "As in Spark."})
+		}
+	}
+	return out
+}
+
+func (s *sink) Close() error { return nil }
+
+// Description is Spark's.
+func (s *sink) Description() string { return "FileSink[file:" + s.def.Path + "]" }
+
+// NumOutputRows is -1: Spark's file sink does not say.
+func (s *sink) NumOutputRows() int64 { return -1 }
+
+// queryFile holds the id of the query that a folder belongs to.
+const queryFile = ".query"
+
+// begin looks at the log once and claims the folder for the query.
+func (s *sink) begin() error {
+	if s.latest != -2 {
+		return nil
+	}
+	if s.codecErr != nil {
+		return s.codecErr
+	}
+	ids, _, err := codec.SinkLogIDs(s.fs, s.def.Path)
+	if err != nil {
+		return err
+	}
+	latest := int64(-1)
+	if len(ids) > 0 {
+		latest = ids[len(ids)-1]
+	}
+	dir := filepath.Join(s.def.Path, codec.SinkLogDir)
+	if err := vfs.MkdirAll(s.fs, dir, 0o755); err != nil {
+		return err
+	}
+	owner := filepath.Join(dir, queryFile)
+	stored, err := vfs.ReadFile(s.fs, owner)
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	if s.def.QueryID != "" && string(stored) != s.def.QueryID {
+		if len(stored) > 0 && latest >= 0 && !s.compat {
+			return errs.New("FILE_SINK_OTHER_QUERY", "path", s.def.Path, "stored", string(stored), "current", s.def.QueryID)
+		}
+		if err := vfs.WriteFile(s.fs, owner, []byte(s.def.QueryID), 0o644); err != nil {
+			return err
+		}
+	}
+	s.removeLeftovers()
+	s.latest = latest
+	return nil
+}
+
+// removeLeftovers removes what a crash left half written in the folder itself, best effort. Leftovers in
+// partition folders are overwritten when their batch comes again.
+func (s *sink) removeLeftovers() {
+	entries, err := s.fs.ReadDir(s.def.Path)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if n := e.Name(); strings.HasPrefix(n, ".part-") && strings.HasSuffix(n, ".tmp") {
+			_ = s.fs.Remove(filepath.Join(s.def.Path, n))
+		}
+	}
+}
+
+// AddBatch writes the files of the batch, then its log entry.
+func (s *sink) AddBatch(ctx context.Context, b sinks.Batch) error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	if b.ID <= s.latest {
+		return nil
+	}
+	if err := fault.Point("sink.stage.begin"); err != nil {
+		return err
+	}
+	files, err := s.stage(ctx, b)
+	if err != nil {
+		return err
+	}
+	if err := fault.Point("sink.stage.synced"); err != nil {
+		return err
+	}
+	if err := s.commit(b.ID, files); err != nil {
+		return err
+	}
+	s.latest = b.ID
+	return fault.Point("sink.commit.after")
+}

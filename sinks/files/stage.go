@@ -1,0 +1,356 @@
+package files
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sort"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"streamlab/codec"
+	"streamlab/columnar"
+	"streamlab/internal/fault"
+	"streamlab/internal/safego"
+	"streamlab/internal/vfs"
+	"streamlab/sinks"
+	"streamlab/sql/types"
+)
+
+// blockSize is how much text is gathered before it is written.
+const blockSize = 256 << 10
+
+// stage writes the files of a batch under their final names and returns them in the order of partitions. On
+// an error nothing that this attempt wrote is left.
+func (s *sink) stage(ctx context.Context, b sinks.Batch) ([]codec.SinkFile, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	tasks := make([]*task, len(b.Parts))
+	next := make(chan int, len(b.Parts))
+	for i := range b.Parts {
+		tasks[i] = &task{sink: s, batch: b.ID, part: i, query: b.QueryID, open: map[string]*output{}}
+		next <- i
+	}
+	close(next)
+	var handles []*safego.Handle
+	for range min(len(b.Parts), runtime.GOMAXPROCS(0)) {
+		handles = append(handles, safego.Go("file sink", func() error {
+			for i := range next {
+				if err := tasks[i].run(ctx, b.Parts[i], b.Schema); err != nil {
+					cancel()
+					return err
+				}
+			}
+			return nil
+		}))
+	}
+	var first error
+	for _, h := range handles {
+		if err := h.Wait(); err != nil && (first == nil || errors.Is(first, context.Canceled)) {
+			first = err
+		}
+	}
+	var done []*output
+	for _, t := range tasks {
+		done = append(done, t.done...)
+	}
+	if first == nil && len(done) == 0 && len(s.keys) == 0 { // a batch without rows leaves one file without rows
+		t := &task{sink: s, batch: b.ID, query: b.QueryID, open: map[string]*output{}}
+		if _, first = t.output(""); first == nil {
+			first = t.finish()
+		}
+		done = append(done, t.done...)
+	}
+	if first == nil {
+		first = fault.Point("sink.stage.mid")
+	}
+	if first == nil {
+		first = s.publish(done)
+	}
+	if first != nil {
+		for _, o := range done {
+			_ = s.fs.Remove(o.temp)
+			_ = s.fs.Remove(o.path)
+		}
+		for _, t := range tasks {
+			t.abort()
+		}
+		return nil, first
+	}
+	files := make([]codec.SinkFile, len(done))
+	for i, o := range done {
+		files[i] = codec.SinkFile{Path: codec.FileURL(o.path), Size: o.size, ModificationTime: o.mtime, BlockReplication: 1,
+			BlockSize: 32 << 20, Action: "add"}
+	}
+	return files, nil
+}
+
+// publish gives the files their names, then makes the folders durable.
+func (s *sink) publish(done []*output) error {
+	dirs := map[string]bool{}
+	for _, o := range done {
+		if err := s.fs.Rename(o.temp, o.path); err != nil {
+			return err
+		}
+		dirs[filepath.Dir(o.path)] = true
+	}
+	if !s.def.Durable {
+		return nil
+	}
+	names := make([]string, 0, len(dirs))
+	for d := range dirs {
+		names = append(names, d)
+	}
+	sort.Strings(names)
+	for _, d := range names {
+		if err := s.fs.SyncDir(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// task writes the files of one partition.
+type task struct {
+	*sink
+	batch int64
+	part  int
+	query string
+	open  map[string]*output // by folder
+	files int
+	done  []*output
+}
+
+// output is one file being written.
+type output struct {
+	temp, path string
+	file       vfs.File
+	to         io.WriteCloser
+	buf        []byte
+	rows       int64
+	size       int64
+	mtime      int64
+}
+
+var namespace = uuid.MustParse("5ba9bd32-1b5c-4f4b-9a25-2f1c0b7c8f10")
+
+// output gives the file of a folder, opening it if need be.
+func (t *task) output(folder string) (*output, error) {
+	if o := t.open[folder]; o != nil {
+		return o, nil
+	}
+	if len(t.open) >= 256 { // many folders: rather many files than too many open ones
+		if err := t.finish(); err != nil {
+			return nil, err
+		}
+	}
+	id := uuid.NewSHA1(namespace, fmt.Appendf(nil, "%s/%d/%d", t.query, t.batch, t.part))
+	mark := "-"
+	if len(t.keys) > 0 {
+		mark = "."
+	}
+	name := fmt.Sprintf("part-%05d-%s%sc%03d.%s%s", t.part, id, mark, t.files, t.writer.Extension(), t.codec.Extension)
+	if len(t.keys) == 0 {
+		t.files++
+	} else if t.mostRows > 0 || len(t.done) > 0 {
+		// Folders keep their files apart; a second file of one folder needs another number.
+		n := 0
+		for _, o := range t.done {
+			if filepath.Dir(o.path) == filepath.Join(t.def.Path, folder) {
+				n++
+			}
+		}
+		name = fmt.Sprintf("part-%05d-%s.c%03d.%s%s", t.part, id, n, t.writer.Extension(), t.codec.Extension)
+	}
+	dir := filepath.Join(t.def.Path, folder)
+	if folder == "." || folder == "" {
+		dir = t.def.Path
+	}
+	if err := vfs.MkdirAll(t.fs, dir, 0o755); err != nil {
+		return nil, err
+	}
+	o := &output{temp: filepath.Join(dir, "."+name+".tmp"), path: filepath.Join(dir, name)}
+	var err error
+	if o.file, err = t.fs.OpenFile(o.temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644); err != nil {
+		return nil, err
+	}
+	if o.to, err = t.codec.NewWriter(o.file); err != nil {
+		return nil, errors.Join(err, o.file.Close())
+	}
+	o.buf = t.writer.Header(o.buf)
+	t.open[folder] = o
+	return o, nil
+}
+
+func (o *output) flush() error {
+	_, err := o.to.Write(o.buf)
+	o.buf = o.buf[:0]
+	return err
+}
+
+// close ends a file: everything is written and, if asked for, synced.
+func (t *task) close(o *output) error {
+	err := o.flush()
+	if err == nil {
+		err = o.to.Close()
+	}
+	if err == nil && t.def.Durable {
+		err = o.file.Sync()
+	}
+	if err == nil {
+		info, e := o.file.Stat()
+		if err = e; e == nil {
+			o.size, o.mtime = info.Size(), info.ModTime().UnixMilli()
+		}
+	}
+	err = errors.Join(err, o.file.Close())
+	t.done = append(t.done, o)
+	return err
+}
+
+// finish ends all open files, by folder.
+func (t *task) finish() error {
+	folders := make([]string, 0, len(t.open))
+	for f := range t.open {
+		folders = append(folders, f)
+	}
+	sort.Strings(folders)
+	var err error
+	for _, f := range folders {
+		err = errors.Join(err, t.close(t.open[f]))
+		delete(t.open, f)
+	}
+	return err
+}
+
+// abort removes the files that were not finished.
+func (t *task) abort() {
+	for _, o := range t.open {
+		_ = o.file.Close()
+		_ = t.fs.Remove(o.temp)
+	}
+}
+
+func (t *task) run(ctx context.Context, p columnar.Partition, schema types.Schema) error {
+	var folder []byte
+	for rb, err := range p.Rows(ctx) {
+		if err != nil {
+			return err
+		}
+		all := columnar.Vectors(rb, schema)
+		n := int(rb.NumRows())
+		t.rows.Add(int64(n))
+		cols := make([]columnar.Vec, len(t.data))
+		for i, c := range t.data {
+			cols[i] = all[c]
+		}
+		if len(t.keys) == 0 {
+			if err := t.write("", cols, 0, n); err != nil {
+				return err
+			}
+			continue
+		}
+		for from := 0; from < n; {
+			folder = t.folder(folder[:0], all, from)
+			to := from + 1
+			var other []byte
+			for to < n {
+				other = t.folder(other[:0], all, to)
+				if !bytes.Equal(other, folder) {
+					break
+				}
+				to++
+			}
+			if err := t.write(string(folder), cols, from, to); err != nil {
+				return err
+			}
+			from = to
+		}
+	}
+	return t.finish()
+}
+
+// write appends rows [from, to) to the file of a folder, and to further ones if that is full.
+func (t *task) write(folder string, cols []columnar.Vec, from, to int) error {
+	for from < to {
+		o, err := t.output(folder)
+		if err != nil {
+			return err
+		}
+		n := min(to-from, 1024)
+		if t.mostRows > 0 {
+			n = int(min(int64(n), t.mostRows-o.rows))
+		}
+		o.buf = t.writer.Append(o.buf, cols, from, from+n)
+		o.rows += int64(n)
+		from += n
+		if len(o.buf) >= blockSize {
+			if err := o.flush(); err != nil {
+				return err
+			}
+		}
+		if t.mostRows > 0 && o.rows == t.mostRows {
+			delete(t.open, folder)
+			if err := t.close(o); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+const nullPartition = "__HIVE_DEFAULT_PARTITION__"
+
+// folder prints the folders of the partition values of a row: a=1/b=x.
+func (t *task) folder(dst []byte, cols []columnar.Vec, row int) []byte {
+	var buf [64]byte
+	for i, k := range t.keys {
+		if i > 0 {
+			dst = append(dst, '/')
+		}
+		dst = appendEscaped(dst, []byte(t.def.Schema[k].Name))
+		dst = append(dst, '=')
+		v := &cols[k]
+		if v.IsNull(row) {
+			dst = append(dst, nullPartition...)
+			continue
+		}
+		text := codec.AppendDisplay(buf[:0], v, row, t.def.Zone)
+		if v.Type.Kind == types.Binary {
+			text = v.Bytes(v.Row(row))
+		}
+		if len(text) == 0 {
+			dst = append(dst, nullPartition...)
+			continue
+		}
+		dst = appendEscaped(dst, text)
+	}
+	return dst
+}
+
+// appendEscaped writes the characters that may not stand in the name of a partition folder as %XX.
+func appendEscaped(dst, s []byte) []byte {
+	const hex = "0123456789ABCDEF"
+	for _, c := range s {
+		if c < 0x20 || c == 0x7f || bytes.IndexByte([]byte("\"#%'*/:=?\\{[]^"), c) >= 0 {
+			dst = append(dst, '%', hex[c>>4], hex[c&15])
+		} else {
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+func entryName(id int64, compact bool) string {
+	name := strconv.FormatInt(id, 10)
+	if compact {
+		name += ".compact"
+	}
+	return name
+}
