@@ -40,6 +40,11 @@ func (x *resolver) unknownRoutine(f *sql.FuncCall) {
 // call resolves a function call.
 func (x *resolver) call(f *sql.FuncCall) expr.Expr {
 	name := functionName(f.Name)
+	if f.Ident != nil {
+		g := *f
+		g.Ident, g.Name = nil, x.identifier(f.Ident)
+		return x.call(&g)
+	}
 	if name == "identifier" && len(f.Args) == 1 {
 		return x.name(&sql.Name{Span: f.Span, Parts: x.identifier(f.Args[0])})
 	}
@@ -194,22 +199,26 @@ func (x *resolver) lambda(l *sql.Lambda, params []types.Field) expr.Expr {
 
 // aggregate resolves a use of an aggregate function.
 func (x *resolver) aggregate(f *sql.FuncCall, name string) expr.Expr {
-	if x.inAggregate {
+	if x.inAggregate && !x.inWindow {
 		x.fail(f, "NESTED_AGGREGATE_FUNCTION")
 	}
 	fn, _ := expr.Lookup(name)
-	x.inAggregate = true
-	generators := x.generators
+	window, generators := x.inWindow, x.generators
+	x.inAggregate, x.inWindow = !window, false
 	call := x.arguments(f, name, fn)
 	if f.Filter != nil {
+		x.inAggregate = false
 		call.Filter = x.expr(f.Filter)
+		if hasAggregate(call.Filter) {
+			x.fail(f.Filter, "INVALID_AGGREGATE_FILTER.CONTAINS_AGGREGATE", "filterExpr", `"`+call.Filter.String()+`"`, "aggExpr", `"`+firstAggregate(call.Filter).String()+`"`)
+		}
 	}
 	if len(f.WithinGroup) > 0 {
 		call.WithinGroup = x.orderings(f.WithinGroup)
 	}
 	x.inAggregate, x.generators = false, generators
 	for _, a := range call.Args {
-		if hasWindow(a) {
+		if hasWindow(a) && !window {
 			x.fail(f, "_LEGACY_ERROR_TEMP_1031")
 		}
 		if !expr.Deterministic(a) {
@@ -224,6 +233,16 @@ func (x *resolver) aggregate(f *sql.FuncCall, name string) expr.Expr {
 	x.a.check(f, err)
 	x.a.spans[c] = f.Span
 	return c
+}
+
+func firstAggregate(e expr.Expr) (out expr.Expr) {
+	expr.Walk(e, func(k expr.Expr) bool {
+		if _, ok := k.(*expr.AggregateCall); ok && out == nil {
+			out = k
+		}
+		return out == nil
+	})
+	return out
 }
 
 func (x *resolver) orderings(items []sql.OrderItem) []expr.Ordering {

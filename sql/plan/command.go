@@ -149,9 +149,10 @@ type Explained struct {
 	Query Node
 }
 
-// Raw is a statement that has no tree: Kind its leading words, Text all of it.
+// Raw is a statement that is not analysed: Kind its leading words, Text all of it.
 type Raw struct {
 	command
 	Kind string
 	Text string
+	Stmt *sql.Command
 }

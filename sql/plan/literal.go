@@ -174,7 +174,15 @@ func (x *resolver) interval(iv *sql.Interval) expr.Expr {
 			kind = types.YearMonth
 		}
 		t := types.DataType{Kind: kind, From: from.unit, To: to.unit}
-		n, err := expr.ParseIntervalLiteral(iv.Text, t)
+		text := iv.Text
+		if len(iv.Parts) > 0 {
+			v, ok := constantText(x, iv.Parts[0].Value)
+			if !ok {
+				x.fail(iv, "_LEGACY_ERROR_TEMP_0028", "msg", "the value of an interval of two units has to be a text")
+			}
+			text = v
+		}
+		n, err := expr.ParseIntervalLiteral(text, t)
 		if err != nil {
 			x.failWith(iv, err)
 		}

@@ -24,12 +24,14 @@ func (a *analyzer) relation(r sql.Relation, outer *scope) *scope {
 		return a.aliased(n, sc, n.Alias)
 	case *sql.ValuesRelation:
 		node := a.values(n.Values, n.Alias.Columns)
-		return a.aliased(n, newScope(node, columnsOf(node, nil), outer), n.Alias)
+		sc := a.watermarked(newScope(node, columnsOf(node, nil), outer), n.Watermark)
+		return a.aliased(n, a.sampled(sc, n.Sample), n.Alias)
 	case *sql.TableFunc:
 		sc := a.watermarked(a.tableFunction(n, outer), n.Watermark)
 		return a.aliased(n, sc, n.Alias)
 	case *sql.ParenRelation:
-		return a.aliased(n, a.relation(n.Relation, outer), n.Alias)
+		sc := a.watermarked(a.relation(n.Relation, outer), n.Watermark)
+		return a.aliased(n, a.sampled(sc, n.Sample), n.Alias)
 	case *sql.Join:
 		return a.join(n, outer)
 	case *sql.Pivot:
@@ -62,6 +64,12 @@ func (a *analyzer) notFound(at sql.Node, parts []string) {
 	a.fail(at, "TABLE_OR_VIEW_NOT_FOUND", "relationName", quoteParts(parts), "searchPath", searchPath)
 }
 
+// A Streamer is a table that can be read as a stream: FROM STREAM t.
+type Streamer interface {
+	// AsStream gives the stream of the table under reader options, which may be nil.
+	AsStream(options map[string]string) (*catalog.Stream, error)
+}
+
 // table resolves a name: WITH entries, then the catalog.
 func (a *analyzer) table(t *sql.TableName, outer *scope) *scope {
 	at := sql.Node(t)
@@ -69,6 +77,9 @@ func (a *analyzer) table(t *sql.TableName, outer *scope) *scope {
 		at = t.NameSpan
 	}
 	parts := t.Parts
+	if t.Ident != nil {
+		parts = (&resolver{a: a, sc: newScope(&OneRow{}, nil, nil)}).identifier(t.Ident)
+	}
 	if len(parts) == 1 {
 		for s := a.ctes; s != nil; s = s.outer {
 			if c, ok := s.names[strings.ToLower(parts[0])]; ok && !t.Stream {
@@ -92,6 +103,13 @@ func (a *analyzer) table(t *sql.TableName, outer *scope) *scope {
 	if t.Stream && r.View != nil {
 		if n, ok := r.View.Plan.(Node); !ok || !n.Streaming() {
 			a.fail(at, "_LEGACY_ERROR_TEMP_1008", "quoted", strings.Join(parts, "."))
+		}
+	}
+	if t.Stream && r.Table != nil {
+		if s, ok := r.Table.(Streamer); ok {
+			stream, err := s.AsStream(options(t.Options))
+			a.check(at, err)
+			r.Table, r.Stream = nil, stream
 		}
 	}
 	if t.Stream && r.Table != nil {

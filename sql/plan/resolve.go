@@ -24,7 +24,8 @@ type resolver struct {
 	generators            bool // allowed at the top
 	inAggregate, inWindow bool
 	windows               map[string]*sql.WindowSpec // WINDOW clause
-	noOuter               bool
+	lateral               bool                       // aliases are earlier items of the same list
+	grouped               bool                       // GROUP BY stands in the query
 }
 
 func (x *resolver) fail(at sql.Node, condition string, params ...any) {
@@ -351,7 +352,9 @@ func (x *resolver) alias(n *sql.Name) expr.Expr {
 		return nil
 	}
 	var e expr.Expr = &named{found.e, n.Parts[0]}
-	if c, ok := found.e.(*expr.Column); ok {
+	if x.lateral {
+		e = &named{found.e, "lateralAliasReference(" + n.Parts[0] + ")"}
+	} else if c, ok := found.e.(*expr.Column); ok {
 		d := *c
 		d.Field.Name = n.Parts[0]
 		x.a.spans[&d] = n.Span

@@ -18,7 +18,7 @@ func (a *analyzer) selectBody(s *sql.Select, outer *scope, q *sql.Query) Node {
 	if s.Where != nil {
 		a.where(sc, s.Where, s)
 	}
-	x := &resolver{a: a, sc: sc, windows: map[string]*sql.WindowSpec{}}
+	x := &resolver{a: a, sc: sc, grouped: s.GroupBy != nil, windows: map[string]*sql.WindowSpec{}}
 	for _, ws := range [][]sql.NamedWindow{s.Windows, queryWindows(q)} {
 		for _, w := range ws {
 			x.windows[strings.ToLower(w.Name)] = w.Spec
@@ -104,7 +104,7 @@ func (x *resolver) makeWindows(e sql.Expr) {
 // items resolves a select list; each entry sees the aliases before it.
 func (x *resolver) items(list []sql.SelectItem) []*item {
 	var out []*item
-	x.generators = true
+	x.generators, x.lateral = true, true
 	for i := range list {
 		it := &list[i]
 		if s, ok := it.Expr.(*sql.Star); ok {
@@ -131,7 +131,7 @@ func (x *resolver) items(list []sql.SelectItem) []*item {
 		}
 		out = append(out, n)
 	}
-	x.generators = false
+	x.generators, x.lateral = false, false
 	x.aliases = nil
 	return out
 }

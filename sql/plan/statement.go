@@ -49,7 +49,7 @@ func (a *analyzer) statement(s sql.Statement) Node {
 	case *sql.Explain:
 		return &Explained{Mode: n.Mode, Query: a.statement(n.Stmt), command: command{types.Schema{{Name: "plan", Type: types.Of(types.String)}}}}
 	case *sql.Command:
-		return &Raw{Kind: n.Kind, Text: n.Text}
+		return &Raw{Kind: n.Kind, Text: n.Text, Stmt: n}
 	}
 	a.fail(s, "UNSUPPORTED_FEATURE", "feature", fmt.Sprintf("the statement %T", s))
 	return nil
@@ -123,7 +123,7 @@ func (a *analyzer) createView(v *sql.CreateView) Node {
 			a.fail(v, cond, "relationName", shown)
 		}
 	}
-	return &CreateView{Name: name, Replace: v.Replace, Temporary: v.Temporary, IfNotExists: v.IfNotExists, Query: n, Text: v.QueryText}
+	return &CreateView{Name: name, Replace: v.Replace, Temporary: v.Temporary, Global: v.Global, IfNotExists: v.IfNotExists, Query: n, Text: v.QueryText}
 }
 
 func quoteList(names []string) string {
@@ -254,7 +254,10 @@ func storable(from, to types.DataType) bool {
 }
 
 func (a *analyzer) insert(i *sql.Insert) Node {
-	_, t, sc := a.target(&sql.TableName{Span: i.Span, Parts: i.Table})
+	if i.Ident != nil {
+		i.Table = (&resolver{a: a, sc: newScope(&OneRow{}, nil, nil)}).identifier(i.Ident)
+	}
+	_, t, sc := a.target(&sql.TableName{Span: i.Span, NameSpan: i.TableSpan, Parts: i.Table})
 	q := a.query(i.Query, nil)
 	a.noStream(i, q)
 	table := sc.node.Schema()

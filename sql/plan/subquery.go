@@ -52,6 +52,18 @@ func (x *resolver) existsSubquery(q *sql.Exists) expr.Expr {
 	return &subquery{kind: existsQuery, node: n, out: types.Of(types.Boolean), text: "exists(" + outerNames(n) + ")"}
 }
 
+// inText is the left side of IN as errors print it, with an open bracket.
+func inText(xs []expr.Expr) string {
+	if len(xs) == 1 {
+		return "(" + xs[0].String()
+	}
+	var l []string
+	for _, e := range xs {
+		l = append(l, "'"+e.String()+"'", e.String())
+	}
+	return "(named_struct(" + strings.Join(l, ", ") + ")"
+}
+
 func (x *resolver) inSubquery(q *sql.InQuery) expr.Expr {
 	var xs []expr.Expr
 	if r, ok := q.X.(*sql.RowExpr); ok {
@@ -69,16 +81,16 @@ func (x *resolver) inSubquery(q *sql.InQuery) expr.Expr {
 		for _, f := range s {
 			r = append(r, `"`+f.Name+`"`)
 		}
-		x.fail(q, "DATATYPE_MISMATCH.IN_SUBQUERY_LENGTH_MISMATCH", "sqlExpr", `"`+xs[0].String()+`"`, "leftLength", len(xs), "rightLength", len(s),
+		x.fail(q, "DATATYPE_MISMATCH.IN_SUBQUERY_LENGTH_MISMATCH", "sqlExpr", `"`+inText(xs)+` IN (listquery())`+`)"`, "leftLength", len(xs), "rightLength", len(s),
 			"leftColumns", strings.Join(l, ", "), "rightColumns", strings.Join(r, ", "))
 	}
 	ts := make([]types.DataType, len(s))
 	for i := range s {
 		t, ok := expr.CommonTypeOf(xs[i].Type(), s[i].Type, x.a.conf.Expr)
 		if !ok {
-			x.fail(q, "DATATYPE_MISMATCH.IN_SUBQUERY_DATA_TYPE_MISMATCH", "sqlExpr", `"`+xs[i].String()+`"`,
+			x.fail(q, "DATATYPE_MISMATCH.IN_SUBQUERY_DATA_TYPE_MISMATCH", "sqlExpr", `"`+inText(xs)+` IN (listquery())`+`)"`,
 				"leftType", `"`+xs[i].Type().SQL()+`"`, "rightType", `"`+s[i].Type.SQL()+`"`,
-				"mismatchedColumns", "[("+xs[i].String()+":"+xs[i].Type().SQL()+", "+s[i].Name+":"+s[i].Type.SQL()+")]")
+				"mismatchedColumns", "("+x.a.qualified(xs[i], x.sc)+":"+xs[i].Type().Simple()+", "+types.QuoteIfNeeded(s[i].Name)+":"+s[i].Type.Simple()+")")
 		}
 		ts[i] = t
 		xs[i] = expr.CastTo(xs[i], t, x.a.conf.Expr)

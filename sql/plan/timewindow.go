@@ -33,7 +33,7 @@ func (x *resolver) time(f *sql.FuncCall, text string) expr.Expr {
 		return expr.CastTo(e, types.Of(types.Timestamp), x.a.conf.Expr)
 	}
 	x.fail(f, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "sqlExpr", `"`+text+`"`, "paramIndex", "first",
-		"requiredType", `("TIMESTAMP" or "TIMESTAMP WITHOUT TIME ZONE" or "STRUCT<start: TIMESTAMP, end: TIMESTAMP>" or "STRUCT<start: TIMESTAMP_NTZ, end: TIMESTAMP_NTZ>")`,
+		"requiredType", `("(TIMESTAMP OR TIMESTAMP WITHOUT TIME ZONE)" or "STRUCT<start: TIMESTAMP, end: TIMESTAMP>" or "STRUCT<start: TIMESTAMP_NTZ, end: TIMESTAMP_NTZ>")`,
 		"inputSql", `"`+e.String()+`"`, "inputType", `"`+e.Type().SQL()+`"`)
 	return nil
 }
@@ -66,11 +66,14 @@ func (x *resolver) windowTime(f *sql.FuncCall) expr.Expr {
 		x.fail(f, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "sqlExpr", `"window_time(`+e.String()+`)"`, "paramIndex", "first",
 			"requiredType", `"STRUCT"`, "inputSql", `"`+e.String()+`"`, "inputType", `"`+e.Type().SQL()+`"`)
 	}
+	if n, ok := e.(*named); ok {
+		e = n.child
+	}
 	c, ok := e.(*expr.Column)
 	if !ok || !isWindow(c.Field) {
 		x.fail(f, "_LEGACY_ERROR_TEMP_3101", "windowTime", "window_time("+e.String()+")")
 	}
-	if c.Index == x.sc.windowIndex {
+	if c.Index == x.sc.windowIndex && x.grouped {
 		x.fail(f, "MISSING_AGGREGATION", "expression", `"window_time(`+e.String()+`)"`, "expressionAnyValue", `"any_value(window_time(`+e.String()+`))"`)
 	}
 	return x.endOf(f, c)
@@ -89,7 +92,7 @@ func (x *resolver) duration(f *sql.FuncCall, i int) int64 {
 			text := string(l.Value.Bytes(0))
 			months, days, micros, err := expr.ParseCalendarInterval(text)
 			if err != nil {
-				x.fail(f, "CANNOT_PARSE_INTERVAL", "intervalString", text)
+				x.fail(f, "CANNOT_PARSE_INTERVAL", "intervalString", "'"+text+"'")
 			}
 			if months != 0 {
 				x.fail(f, "_LEGACY_ERROR_TEMP_3231", "interval", text)

@@ -57,7 +57,9 @@ func (x *resolver) over(f *sql.FuncCall, name string) expr.Expr {
 		}
 		g := *f
 		g.Over = nil
+		x.inWindow = true
 		c := x.aggregate(&g, name).(*expr.AggregateCall)
+		x.inWindow = false
 		w.Aggregate, w.Out, w.Null, text = c, c.Type(), c.Nullable(), c.String()
 	}
 	w.Frame = x.frame(f, w, spec, ordered, ranked)
@@ -67,7 +69,7 @@ func (x *resolver) over(f *sql.FuncCall, name string) expr.Expr {
 		x.fail(f, "DISTINCT_WINDOW_FUNCTION_UNSUPPORTED", "windowExpr", `"`+w.Text+`"`)
 	}
 	if ordered && len(w.Order) == 0 {
-		x.fail(f, "WINDOW_FUNCTION_FRAME_NOT_ORDERED", "wf_name", "`"+name+"`", "wf_expr", `"`+text+`"`)
+		x.fail(f, "WINDOW_FUNCTION_FRAME_NOT_ORDERED", "wf_name", name, "wf_expr", text)
 	}
 	a.spans[w] = f.Span
 	return w
