@@ -529,7 +529,7 @@ func floatKernel[T float32 | float64](a arithmetic, get func(*columnar.Vec) []T)
 		}
 		if sel.All && mx != 0 && my != 0 {
 			x := x[:sel.N]
-				y, out := y[:len(x)], out[:len(x)]
+			y, out := y[:len(x)], out[:len(x)]
 			switch a.op {
 			case "+":
 				for i, v := range x {
