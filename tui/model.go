@@ -157,7 +157,7 @@ func (m *model) Init() tea.Cmd {
 		g := m.opts.Gallery
 		cmds = append(cmds, m.apply(labs, screen.Effect{Jobs: []screen.Job{{Slot: "open", What: "opening " + safe.Text(open, 40),
 			Run: func(ctx context.Context) func() screen.Effect {
-				w, err := g.Open(ctx, open)
+				w, err := g.Open(context.WithoutCancel(ctx), open)
 				return func() screen.Effect {
 					if err != nil {
 						return screen.Effect{Error: screen.AsError(err)}

@@ -311,6 +311,8 @@ func (s *Batch) Handle(a Action) Effect {
 			if _, _, ok := s.grid.Cell(); ok {
 				return s.grid.CopyCell()
 			}
+		case CopyAll:
+			return s.grid.CopyAll()
 		}
 		if s.grid.Handle(a) {
 			return Effect{}

@@ -410,6 +410,8 @@ func (s *Checkpoint) Handle(a Action) Effect {
 			return s.state.Open()
 		case Copy:
 			return s.state.CopyCell()
+		case CopyAll:
+			return s.state.CopyAll()
 		}
 		if s.state.Handle(a) {
 			return Effect{}

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"encoding/csv"
 	"sort"
 	"strconv"
 	"strings"
@@ -173,6 +174,38 @@ func (g *Grid) CopyCell() Effect {
 		return Effect{}
 	}
 	return Effect{Copy: &Clip{c.Text, "cell"}}
+}
+
+// CopyAll is the effect of copying all fetched rows as CSV.
+func (g *Grid) CopyAll() Effect {
+	return Effect{Copy: &Clip{g.csv(), widget.Count(int64(len(g.res.Rows))) + " rows as CSV"}}
+}
+
+// csv writes header and rows in the order shown. A cell that a spreadsheet would take for a formula gets
+// a quote in front.
+func (g *Grid) csv() string {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	rec := make([]string, len(g.res.Columns))
+	for i, c := range g.res.Columns {
+		rec[i] = c.Name
+	}
+	_ = w.Write(rec) // a strings.Builder takes everything
+	for i := range g.res.Rows {
+		row := g.row(i)
+		for k := range rec {
+			rec[k] = ""
+			if k < len(row) && !row[k].Null {
+				rec[k] = row[k].Text
+				if t := rec[k]; t != "" && strings.ContainsRune("=+-@\t\r", rune(t[0])) && !g.res.Columns[k].Right {
+					rec[k] = "'" + t
+				}
+			}
+		}
+		_ = w.Write(rec)
+	}
+	w.Flush()
+	return b.String()
 }
 
 // Find moves to the next row (or the previous, with d -1) that holds s in any cell.

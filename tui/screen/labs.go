@@ -105,7 +105,7 @@ func (s *Labs) Handle(a Action) Effect {
 		if e.Problem != nil {
 			return Effect{Error: e.Problem}
 		}
-		if s.sh.Bench != nil && e.Path != "" && e.Path == s.sh.Lab.Path {
+		if s.isOpen(e) {
 			if len(s.sh.Lab.Steps) > 0 {
 				return Effect{Push: NewSteps(s.sh)}
 			}
@@ -129,6 +129,12 @@ func (s *Labs) Handle(a Action) Effect {
 		return Effect{Copy: &Clip{e.Path, "path"}}
 	}
 	return Effect{}
+}
+
+// isOpen reports whether e is the opened lab. A shipped lab goes by its name, since it runs in a copy.
+func (s *Labs) isOpen(e *LabEntry) bool {
+	l := &s.sh.Lab
+	return s.sh.Bench != nil && e.Path != "" && (e.Path == l.Path || !e.Own && e.Title == l.Name)
 }
 
 // open opens a lab. If another is open and runs, it asks first: one lab at a time.
@@ -160,7 +166,7 @@ func (s *Labs) reallyOpen(path string) Effect {
 				return func() Effect { s.opening = ""; return Effect{Error: AsError(err), Close: true} }
 			}
 		}
-		w, err := g.Open(ctx, path)
+		w, err := g.Open(context.WithoutCancel(ctx), path) // the lab outlives the opening of it
 		return func() Effect {
 			s.opening = ""
 			if err != nil {
@@ -270,7 +276,7 @@ func (s *Labs) drawList(v canvas.View) {
 	for i := from; i < to; i++ {
 		e := &es[i]
 		yy := y + i - from
-		open := s.sh.Bench != nil && e.Path == s.sh.Lab.Path
+		open := s.isOpen(e)
 		switch {
 		case e.Problem != nil:
 			v.Put(1, yy, "✗", canvas.Error)

@@ -98,6 +98,8 @@ func (s *Output) Handle(a Action) Effect {
 				return s.grid.Open()
 			case Copy:
 				return s.grid.CopyCell()
+			case CopyAll:
+				return s.grid.CopyAll()
 			}
 			if s.grid.Handle(a) {
 				return Effect{}

@@ -275,6 +275,8 @@ func (s *SQL) Handle(a Action) Effect {
 		return s.grid.Open()
 	case Copy:
 		return s.grid.CopyCell()
+	case CopyAll:
+		return s.grid.CopyAll()
 	}
 	s.grid.Handle(a)
 	return Effect{}

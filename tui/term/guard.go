@@ -93,6 +93,9 @@ func Guard(logDir string) int {
 		_ = term.Restore(os.Stdin.Fd(), saved)
 	}
 	_, _ = io.WriteString(os.Stdout, reset)
+	if strings.HasPrefix(how, "exit code") {
+		tail(os.Stderr, crash.Name())
+	}
 	fmt.Fprintf(os.Stderr, "streamlab: the workbench ended by %s.\n", how)
 	if kept != "" {
 		fmt.Fprintf(os.Stderr, "What it said last is in %s.\n", kept)
@@ -126,6 +129,9 @@ func outcome(err error) (code int, how string) {
 	default:
 		if c >= exitBase && c < exitBase+96 {
 			return c - exitBase, ""
+		}
+		if c > 2 && c < 96 {
+			return c, "" // neither Go nor a library ends with these
 		}
 		return c, fmt.Sprintf("exit code %d", c)
 	}

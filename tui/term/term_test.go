@@ -55,7 +55,7 @@ func TestOnlyChangedLinesAreWritten(t *testing.T) {
 
 // slowWriter takes a write only when it is told to.
 type slowWriter struct {
-	buf bytes.Buffer
+	buf        bytes.Buffer
 	gate, last chan struct{} // gate lets frames through; last is closed when the last one comes
 }
 
