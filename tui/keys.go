@@ -168,6 +168,7 @@ var table = []Binding{
 	{screen.Everywhere, screen.FindNext, keys("n"), "", "find the next", 0, screen.L},
 	{screen.Everywhere, screen.FindPrev, keys("N"), "", "find the previous", 0, screen.L},
 	{screen.Everywhere, screen.Copy, keys("y"), "", "copy", 0, screen.L},
+	{screen.Everywhere, screen.CopyAll, keys("Y"), "", "copy all rows as CSV", 0, screen.L},
 	{screen.Everywhere, screen.Zoom, keys("z"), "", "zoom the pane", 0, screen.L},
 	{screen.Everywhere, screen.Back, keys("esc"), "", "back; never quits", 0, screen.L},
 	{screen.Everywhere, actTab1, keys("1"), "", "Queries", 0, screen.L},
@@ -185,6 +186,9 @@ var table = []Binding{
 	{screen.Everywhere, actUTC, nil, "", "times in UTC or local", 0, screen.L},
 	{screen.Everywhere, actTheme, nil, "", "next colour theme", 0, screen.L},
 }
+
+// Keys is a copy of the key table, for the manual.
+func Keys() []Binding { return append([]Binding(nil), table...) }
 
 // lookup finds what a key means in a scope; the scope's own meaning goes before the general one.
 func lookup(scope screen.Scope, key string) *Binding {

@@ -61,6 +61,7 @@ const (
 	FindNext Action = "find-next"
 	FindPrev Action = "find-previous"
 	Copy     Action = "copy"
+	CopyAll  Action = "copy-rows"
 	Freeze   Action = "freeze"
 	Zoom     Action = "zoom"
 	Look     Action = "look"
