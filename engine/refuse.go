@@ -1,65 +1,10 @@
 package engine
 
 import (
-	"fmt"
-	"strings"
-
 	"streamlab/errs"
 	"streamlab/sinks"
 	"streamlab/sql/plan"
 )
-
-// refuse finds what Spark notices only when it plans a micro-batch, and so ends the query instead of refusing
-// its start. watermark is that of the batch, in ms.
-func refuse(n plan.Node, mode sinks.OutputMode, watermark int64) error {
-	for _, c := range n.Children() {
-		if err := refuse(c, mode, watermark); err != nil {
-			return err
-		}
-	}
-	if !n.Streaming() {
-		return nil
-	}
-	switch x := n.(type) {
-	case *plan.Join:
-		if x.Left.Streaming() && x.Right.Streaming() && len(x.LeftKeys) == 0 {
-			return errs.New("_LEGACY_ERROR_TEMP_1181")
-		}
-	case *plan.Aggregate:
-		if x.Session >= 0 && len(x.Keys) == 1 {
-			return errs.New("_LEGACY_ERROR_TEMP_3068")
-		}
-		var times []string
-		for _, f := range x.Out[:len(x.Keys)] {
-			if f.DelayMicros > 0 {
-				times = append(times, fmt.Sprintf("%s-T%dms", f.Name, (f.DelayMicros-1)/1000))
-			}
-		}
-		if len(times) > 1 {
-			return errs.New("_LEGACY_ERROR_TEMP_3077", "eventTimeCols", "("+strings.Join(times, ",")+")")
-		}
-		if len(times) == 0 && mode == sinks.Append {
-			return errs.New("UNSUPPORTED_STREAMING_OPERATOR_WITHOUT_WATERMARK", "outputMode", "Append", "statefulOperator", "aggregations")
-		}
-	case *plan.Watermark:
-		if watermark > 0 && hasWatermark(x.Child) {
-			return errs.New("_LEGACY_ERROR_TEMP_3076", "config", "spark.sql.streaming.statefulOperator.allowMultiple")
-		}
-	}
-	return nil
-}
-
-func hasWatermark(n plan.Node) bool {
-	if _, ok := n.(*plan.Watermark); ok {
-		return true
-	}
-	for _, c := range n.Children() {
-		if hasWatermark(c) {
-			return true
-		}
-	}
-	return false
-}
 
 // refuseTrigger says why a continuous or real-time trigger cannot run this query: Spark's reasons first, then
 // that these triggers are not built.
