@@ -344,3 +344,12 @@ func TestLeftOuterStreamJoin(t *testing.T) {
 		step("2 0 2 0", nil, nil)
 	}
 }
+
+func TestExceptAllOfATable(t *testing.T) {
+	s := stream(t, 1, "k INT")
+	d := table1(t, "k INT", "1", "2")
+	x := newPlayer(t, &plan.SetOp{Except: true, All: true, Left: s, Right: d, Out: s.Out}, "update", true)
+	x.expect("3 3 0 0", rowsOf(t, s.Out, "1", "2", "2", "3"), "2", "3")
+	x.expect("3 3 0 0", rowsOf(t, s.Out, "1", "3"), "3", "3")
+	x.expect("3 2 0 0", rowsOf(t, s.Out, "2", "2"), "2")
+}

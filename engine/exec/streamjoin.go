@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"fmt"
 	"math"
 
 	"streamlab/columnar"
@@ -135,13 +136,41 @@ func (b *builder) streamJoin(x *plan.Join) (operator, error) {
 
 // reused reports that both sides are the same plan with the same keys.
 func reused(x *plan.Join) bool {
-	if plan.Explain(x.Left) != plan.Explain(x.Right) {
+	if !sameStreams(x.Left, x.Right) || plan.Explain(x.Left) != plan.Explain(x.Right) {
 		return false
 	}
 	for i := range x.LeftKeys {
-		l, ok1 := x.LeftKeys[i].(*expr.Column)
-		r, ok2 := x.RightKeys[i].(*expr.Column)
-		if !ok1 || !ok2 || l.Index != r.Index {
+		if keyText(x.LeftKeys[i]) != keyText(x.RightKeys[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// keyText is an expression as text, with the places of its columns.
+func keyText(e expr.Expr) string {
+	s := e.String()
+	expr.Walk(e, func(e expr.Expr) bool {
+		if c, ok := e.(*expr.Column); ok {
+			s += fmt.Sprintf(" #%d", c.Index)
+		}
+		return true
+	})
+	return s
+}
+
+// sameStreams reports that two plans of one form read the same relations.
+func sameStreams(a, b plan.Node) bool {
+	if x, ok := a.(*plan.Scan); ok {
+		y, ok := b.(*plan.Scan)
+		return ok && x.Table == y.Table && x.Stream == y.Stream
+	}
+	p, q := a.Children(), b.Children()
+	if len(p) != len(q) {
+		return false
+	}
+	for i := range p {
+		if !sameStreams(p[i], q[i]) {
 			return false
 		}
 	}

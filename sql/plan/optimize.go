@@ -77,7 +77,7 @@ func rewrite(n Node, f func(Node) Node) Node {
 // streamingExcept turns EXCEPT over a stream into what Spark makes of it: distinct rows of an anti join.
 func streamingExcept(n Node) Node {
 	s, ok := n.(*SetOp)
-	if !ok || !s.Except || !s.Streaming() {
+	if !ok || !s.Except || s.All || !s.Streaming() {
 		return n
 	}
 	j := &Join{Kind: LeftAnti, Left: s.Left, Right: s.Right, Out: joinSchema(LeftAnti, s.Left, s.Right)}
