@@ -384,3 +384,24 @@ func TestMissingState(t *testing.T) {
 		wantCondition(t, err, "CHECKPOINT_CORRUPT")
 	}
 }
+
+func TestVerify(t *testing.T) {
+	c := mustOpen(t, t.TempDir(), Options{})
+	sample(t, c)
+	if err := c.Verify(); err != nil {
+		t.Fatal(err)
+	}
+	g := group{letter: keyDelta, shard: shard, batch: 7}
+	bad := frame(flagSegmentEnd, []byte("rows"))
+	bad[3] ^= 1
+	if err := putOnce(c.db, version(7), []write{{partKey(g.prefix(), 0), bad}}); err != nil {
+		t.Fatal(err)
+	}
+	e := wantCondition(t, c.Verify(), "CHECKPOINT_CORRUPT")
+	if !strings.Contains(e.Error(), "batch 7") {
+		t.Error(e)
+	}
+	if _, err := segmentsAt(c, 7); !errs.Has(err, "CHECKPOINT_CORRUPT") {
+		t.Errorf("reading gives %v", err)
+	}
+}

@@ -14,7 +14,7 @@ import (
 var errCrash = errors.New("crash")
 
 // The model: what a checkpoint must hold after each committed batch.
-type version1 struct {
+type modelState struct {
 	slow  map[string]string           // of the State
 	fast  map[int64]map[string]string // of the shard kept with deltas and bases, by bucket
 	entry OffsetEntry
@@ -25,7 +25,7 @@ type machine struct {
 	dir      string
 	c        *Checkpoint
 	retain   int64
-	versions []version1
+	versions []modelState
 	pending  *OffsetEntry
 	meta     string
 	log      map[int64]string
@@ -60,9 +60,9 @@ func (m *machine) open(t *rapid.T) {
 
 func (m *machine) limits() { m.c.inlineMax, m.c.slack, m.c.moveAfter = 200, 300, 3 }
 
-func (m *machine) last() version1 {
+func (m *machine) last() modelState {
 	if len(m.versions) == 0 {
-		return version1{slow: map[string]string{}, fast: map[int64]map[string]string{}}
+		return modelState{slow: map[string]string{}, fast: map[int64]map[string]string{}}
 	}
 	return m.versions[len(m.versions)-1]
 }
@@ -100,7 +100,7 @@ func (m *machine) batch(t *rapid.T, crash string) {
 		m.logged = maps.Clone(m.log)
 	}
 	e = *m.pending
-	v := version1{slow: maps.Clone(m.last().slow), fast: cloneBuckets(m.last().fast), entry: e, next: m.counter}
+	v := modelState{slow: maps.Clone(m.last().slow), fast: cloneBuckets(m.last().fast), entry: e, next: m.counter}
 	b := m.c.Begin(n)
 	st := b.State(slowShard)
 	for range rapid.IntRange(0, 5).Draw(t, "slow changes") {
@@ -214,7 +214,7 @@ func (m *machine) crashed(t *rapid.T, err error, hit bool) {
 
 func (m *machine) check(t *rapid.T) { checkAgainst(t, m.c, m.versions, m.pending) }
 
-func checkAgainst(t *rapid.T, c *Checkpoint, versions []version1, pending *OffsetEntry) {
+func checkAgainst(t *rapid.T, c *Checkpoint, versions []modelState, pending *OffsetEntry) {
 	head, ok := c.Head()
 	if ok != (len(versions) > 0) || ok && head != int64(len(versions)-1) {
 		t.Fatalf("head is %d %v, want %d", head, ok, len(versions)-1)
@@ -322,7 +322,7 @@ func TestModel(t *testing.T) {
 			retain: rapid.Int64Range(1, 6).Draw(t, "retain")}
 		m.open(t)
 		defer func() { _ = m.c.Close() }()
-		for range rapid.IntRange(5, 40).Draw(t, "steps") {
+		for range rapid.IntRange(5, 25).Draw(t, "steps") {
 			switch rapid.IntRange(0, 19).Draw(t, "step") {
 			case 0, 1, 2:
 				m.batch(t, rapid.SampledFrom(points).Draw(t, "crash"))

@@ -20,8 +20,9 @@ type View struct {
 	db    *badger.DB
 	txn   *badger.Txn // nil if err is set or there is no state yet
 
-	err   error // set by At
-	ended bool  // guarded by the checkpoint's life
+	err   error        // set by At
+	use   sync.RWMutex // held for reading by whoever reads txn, so that Close waits for them
+	ended bool
 
 	once   sync.Once
 	broken error // set by load
@@ -72,8 +73,10 @@ func (c *Checkpoint) notRetained(batch int64) error {
 // Close ends the view; a second call does nothing.
 func (v *View) Close() {
 	c := v.c
-	c.life.Lock() // no reader of this view is in the database now
-	defer c.life.Unlock()
+	c.life.RLock()
+	defer c.life.RUnlock()
+	v.use.Lock()
+	defer v.use.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v.ended = true
@@ -94,6 +97,8 @@ func (v *View) Batch() int64 { return v.batch }
 func (v *View) with(f func() error) error {
 	v.c.life.RLock()
 	defer v.c.life.RUnlock()
+	v.use.RLock()
+	defer v.use.RUnlock()
 	if v.err != nil {
 		return v.err
 	}
