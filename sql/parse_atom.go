@@ -17,6 +17,9 @@ func (p *parser) atom() Expr {
 		s := p.str()
 		return &Literal{p.from(t.Start), "string", s, ""}
 	case Quoted:
+		if p.at(1) == "->" {
+			return p.lambda()
+		}
 		return p.nameOrCall()
 	case Word:
 		return p.wordAtom()
@@ -173,12 +176,18 @@ func (p *parser) wordAtom() Expr {
 			"supportedTypes", `"DATE", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "TIMESTAMP", "INTERVAL", "X", "TIME"`))
 	}
 	if p.at(1) == "->" {
-		n := p.name()
-		p.skip(1)
-		body := p.expr()
-		return &Lambda{p.from(t.Start), []string{n}, body}
+		return p.lambda()
 	}
 	return p.nameOrCall()
+}
+
+// lambda reads x -> e.
+func (p *parser) lambda() Expr {
+	start := p.start()
+	n := p.name()
+	p.skip(1)
+	body := p.expr()
+	return &Lambda{p.from(start), []string{n}, body}
 }
 
 // clauseAfter reports whether the word behind the one here begins a clause, so that this one is a name.

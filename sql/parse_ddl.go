@@ -539,7 +539,7 @@ func (p *parser) alterDrop(d *Alter) {
 	switch {
 	case p.anyKw("COLUMNS", "COLUMN") != "":
 		d.Action = "DROP COLUMNS"
-		d.IfExists = p.isKw("IF", "EXISTS") && p.isName(2) && p.kw("IF", "EXISTS")
+		d.IfExists = p.isKw("IF", "EXISTS") && (p.isName(2) || p.at(2) == "(") && p.kw("IF", "EXISTS")
 		drop := func() { d.Targets = append(d.Targets, p.dotted()) }
 		if p.isSym("(") {
 			p.inBrackets(drop)

@@ -127,7 +127,7 @@ func (p *parser) body() Body {
 		case p.isSym("|>"):
 			x = p.pipe(x)
 		case p.setOpAt():
-			x = p.setTail(x, 0)
+			x = p.setTail(p.setTail(x, 1), 0)
 		default:
 			return x
 		}

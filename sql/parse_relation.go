@@ -145,6 +145,9 @@ func (p *parser) primary() Relation {
 		call, _ := p.call(p.dotted(), s).(*FuncCall)
 		return p.tableFunc(start, call, lateral, stream)
 	}
+	if lateral { // only subqueries and functions can see what stands to their left
+		p.unexpected("(")
+	}
 	t := &TableName{Stream: stream}
 	if stream && p.sym("(") {
 		if p.funcAhead() {
@@ -223,6 +226,10 @@ func (p *parser) bracketRelation(start int, lateral bool) Relation {
 			r.Span = p.from(start)
 			return r
 		}
+	}
+	if lateral {
+		p.skip(1)
+		p.unexpected("SELECT")
 	}
 	p.skip(1)
 	r := &ParenRelation{Relation: p.relation()}
