@@ -257,7 +257,11 @@ func (a *analyzer) ordinal(e sql.Expr, key string) (int, bool) {
 // ---- set operations
 
 func (a *analyzer) setOp(s *sql.SetOp, outer *scope) Node {
-	l, r := a.body(s.Left, outer, nil), a.body(s.Right, outer, nil)
+	return a.combine(s, a.body(s.Left, outer, nil), a.body(s.Right, outer, nil))
+}
+
+// combine is a set operation on two nodes.
+func (a *analyzer) combine(s *sql.SetOp, l, r Node) Node {
 	ls, rs := l.Schema(), r.Schema()
 	op := strings.ToUpper(s.Op)
 	if op == "MINUS" {
@@ -310,6 +314,9 @@ func (a *analyzer) setOp(s *sql.SetOp, outer *scope) Node {
 }
 
 func unionAll(b sql.Body) bool {
+	if b == nil {
+		return false
+	}
 	s, ok := b.(*sql.SetOp)
 	return ok && s.All && strings.EqualFold(s.Op, "UNION")
 }

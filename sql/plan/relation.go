@@ -35,9 +35,9 @@ func (a *analyzer) relation(r sql.Relation, outer *scope) *scope {
 	case *sql.Join:
 		return a.join(n, outer)
 	case *sql.Pivot:
-		return a.pivot(n, outer)
+		return a.pivot(n, a.relation(n.Input, outer))
 	case *sql.Unpivot:
-		return a.unpivot(n, outer)
+		return a.unpivot(n, a.relation(n.Input, outer))
 	}
 	a.fail(r, "UNSUPPORTED_FEATURE", "feature", "this relation")
 	return nil
@@ -291,7 +291,11 @@ var joinKinds = map[sql.JoinKind]JoinKind{sql.InnerJoin: Inner, sql.CrossJoin: I
 	sql.RightOuter: RightOuter, sql.FullOuter: FullOuter, sql.LeftSemi: LeftSemi, sql.LeftAnti: LeftAnti}
 
 func (a *analyzer) join(j *sql.Join, outer *scope) *scope {
-	left := a.relation(j.Left, outer)
+	return a.joinWith(a.relation(j.Left, outer), j, outer)
+}
+
+// joinWith joins a scope with the right side of a join.
+func (a *analyzer) joinWith(left *scope, j *sql.Join, outer *scope) *scope {
 	if j.Lateral || isLateral(j.Right) {
 		return a.lateralJoin(j.Right, j, left, outer)
 	}
@@ -315,6 +319,9 @@ func (a *analyzer) join(j *sql.Join, outer *scope) *scope {
 // joinPlace is where the words of a join begin, behind its left side.
 func (a *analyzer) joinPlace(j *sql.Join) sql.Span {
 	s := j.Span
+	if j.Left == nil {
+		return s
+	}
 	at := j.Left.Pos().End
 	for at > 0 && at < len(a.text) && (a.text[at] == ' ' || a.text[at] == '\n' || a.text[at] == '\t') {
 		at++

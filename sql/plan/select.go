@@ -12,6 +12,11 @@ import (
 // nil.
 func (a *analyzer) selectBody(s *sql.Select, outer *scope, q *sql.Query) Node {
 	sc := a.from(s.From, outer)
+	return a.selectOver(sc, s, q)
+}
+
+// selectOver analyses a SELECT whose FROM is a scope.
+func (a *analyzer) selectOver(sc *scope, s *sql.Select, q *sql.Query) Node {
 	for i := range s.Views {
 		a.lateralView(sc, &s.Views[i])
 	}
