@@ -180,7 +180,7 @@ type countAgg struct{ condition bool }
 
 func buildCount(c *Call) (*AggregateCall, error) {
 	if len(c.Args) == 0 {
-		return nil, errs.New("WRONG_NUM_ARGS.WITH_SUGGESTION", "functionName", "`count`", "expectedNum", "> 0",
+		return nil, errs.New("WRONG_NUM_ARGS.WITH_SUGGESTION", "functionName", "`count`", "expectedNum", " >= 1",
 			"actualNum", 0, "legacyNum", 0, "legacyConfKey", `"spark.sql.legacy.allowParameterlessCount"`,
 			"legacyConfValue", `"true"`)
 	}

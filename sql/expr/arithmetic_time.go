@@ -19,6 +19,10 @@ func (a arithmetic) buildTemporal(l, r Expr) (e Expr, done bool, err error) {
 	if !temporal(lt) && !temporal(rt) {
 		return nil, false, nil
 	}
+	if lt.Kind == types.Time || rt.Kind == types.Time {
+		e, err := a.timeOfDay(l, r)
+		return e, true, err
+	}
 	switch a.op {
 	case "+":
 		if rt.IsDatetime() && !lt.IsDatetime() {
@@ -153,12 +157,10 @@ func (a arithmetic) dateTimePlus(d, o Expr, sign int64, ot types.DataType, swapp
 			return a.named(DateAdd(d, CastTo(o, types.Of(types.Int), a.conf), sign, callText(name, []Expr{d, o}))), nil
 		case ot.Kind == types.Null:
 			return a.named(DateAdd(d, CastTo(o, types.Of(types.Int), a.conf), sign, callText(name, []Expr{d, o}))), nil
-		case ot.IsNumeric():
-			full := "(" + text + ")"
-			if ot.Kind == types.BigInt || ot.Kind == types.Decimal || ot.IsFractional() {
-				return nil, WrongType(callText(name, []Expr{d, o}), 1, `("INT" or "SMALLINT" or "TINYINT")`, o)
-			}
-			return nil, errs.New("DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES", "sqlExpr", quoted(full), "left", quoted(dt.SQL()), "right", quoted(ot.SQL()))
+		case ot.IsNumeric(), ot.Kind == types.Boolean, ot.Kind == types.Binary:
+			return nil, WrongType(callText(name, []Expr{d, o}), 1, `("INT" or "SMALLINT" or "TINYINT")`, o)
+		case ot.Kind == types.String && a.conf.ANSI: // taken as a date, which cannot be added
+			return nil, WrongType(callText(name, []Expr{d, o}), 1, `("INT" or "SMALLINT" or "TINYINT")`, CastTo(o, dt, a.conf))
 		case ot.Kind == types.String:
 			n := CastTo(o, types.Of(types.Int), a.conf)
 			return a.named(DateAdd(d, n, sign, callText(name, []Expr{d, o}))), nil
@@ -171,7 +173,11 @@ func (a arithmetic) dateTimePlus(d, o Expr, sign int64, ot types.DataType, swapp
 					}
 					return nil
 				})
-			return a.named(DateAdd(d, days, sign, callText(name, []Expr{d, days}))), nil
+			text := callText("date_add", []Expr{d, days})
+			if sign < 0 {
+				text = "date_add(" + d.String() + ", (- " + days.String() + "))"
+			}
+			return a.named(DateAdd(d, days, sign, text)), nil
 		case ot.Kind == types.YearMonth:
 			return a.named(AddMonths(d, o, sign, text)), nil
 		case ot.Kind == types.DayTime:
@@ -518,4 +524,58 @@ func (a arithmetic) intervalTimes(iv, n Expr, args []Expr) Expr {
 		}
 		return nil
 	})
+}
+
+// timeOfDay builds TIME plus or minus a day-time interval, and the difference of two TIME values.
+func (a arithmetic) timeOfDay(l, r Expr) (Expr, error) {
+	lt, rt := l.Type(), r.Type()
+	if a.op == "+" && rt.Kind == types.Time && lt.Kind == types.DayTime {
+		l, r, lt, rt = r, l, rt, lt
+	}
+	text := l.String() + " " + a.op + " " + r.String()
+	switch {
+	case a.op != "+" && a.op != "-" || lt.Kind != types.Time:
+		return nil, a.mismatch(l, r)
+	case !a.conf.TimeType:
+		return nil, errs.New("UNSUPPORTED_TIME_TYPE")
+	case a.op == "-" && rt.Kind == types.Time:
+		t := types.DataType{Kind: types.DayTime, From: types.Hour, To: types.Second}
+		return Strict("subtract_times", t, []Expr{l, r}, text,
+			func(ctx *EvalContext, dst *columnar.Vec, args []*columnar.Vec, sel columnar.Sel) error {
+				x, y := args[0], args[1]
+				for k := range sel.N {
+					i := sel.At(k)
+					dst.I64[i] = (x.I64[x.Row(i)] - y.I64[y.Row(i)]) / 1000
+				}
+				return nil
+			}), nil
+	case rt.Kind != types.DayTime:
+		return nil, a.mismatch(l, r)
+	}
+	t := lt
+	if rt.To == types.Second {
+		t.Precision = 6
+	}
+	sign := a.sign()
+	const nanosPerDay = microsPerDay * 1000
+	return Strict("time_add_interval", t, []Expr{l, r}, text,
+		func(ctx *EvalContext, dst *columnar.Vec, args []*columnar.Vec, sel columnar.Sel) error {
+			x, y := args[0], args[1]
+			for k := range sel.N {
+				i := sel.At(k)
+				us := sign * y.I64[y.Row(i)]
+				n := x.I64[x.Row(i)]
+				if us > microsPerDay || us < -microsPerDay || n+us*1000 < 0 || n+us*1000 >= nanosPerDay {
+					if a.try {
+						SetNull(dst, i)
+						continue
+					}
+					word := map[int64]string{1: "add ", -1: "subtract "}[sign]
+					return errs.New("DATETIME_OVERFLOW", "operation", word+string(AppendText(nil, y, i, nil, CastStyle))+
+						" to the time value "+sqlValue(x, i, a.conf))
+				}
+				dst.I64[i] = n + us*1000
+			}
+			return nil
+		}), nil
 }

@@ -181,8 +181,7 @@ func castAllowed(from, to types.DataType, c Conf) bool {
 	case types.TimestampNTZ:
 		return from.Kind == types.String || from.IsDatetime() || from.Kind == types.Variant
 	case types.Time:
-		return from.Kind == types.String || from.Kind == types.Time || from.Kind == types.Timestamp ||
-			from.Kind == types.TimestampNTZ
+		return from.Kind == types.String || from.Kind == types.Time
 	case types.YearMonth:
 		return from.Kind == types.YearMonth || from.Kind == types.String || from.IsIntegral() || from.Kind == types.Decimal
 	case types.DayTime:
@@ -438,6 +437,8 @@ func sqlValue(v *columnar.Vec, i int, c Conf) string {
 		return "TIMESTAMP '" + text + "'"
 	case types.TimestampNTZ:
 		return "TIMESTAMP_NTZ '" + text + "'"
+	case types.Time:
+		return "TIME '" + text + "'"
 	}
 	return text
 }

@@ -115,14 +115,12 @@ func castToDatetime(from, to types.DataType, p castPolicy) caster {
 				dst.I64[i], ok = ParseTimeOfDay(s)
 				return ok
 			})
-		case types.Time:
-			return caster{run: copyRows}
-		case types.Timestamp:
-			return simple(func(dst, src *columnar.Vec, i int) {
-				dst.I64[i] = floorMod(LocalMicros(src.I64[i], zone), microsPerDay) * 1000
-			})
 		}
-		return simple(func(dst, src *columnar.Vec, i int) { dst.I64[i] = floorMod(src.I64[i], microsPerDay) * 1000 })
+		unit := int64(1)
+		for range 9 - to.Precision {
+			unit *= 10
+		}
+		return simple(func(dst, src *columnar.Vec, i int) { dst.I64[i] = src.I64[i] / unit * unit })
 	}
 	switch { // TIMESTAMP
 	case from.Kind == types.String:

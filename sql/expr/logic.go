@@ -228,7 +228,63 @@ func buildIn(c *Call) (Expr, error) {
 		}
 		return all, nil
 	}
-	return NewScalar("in", types.Of(types.Boolean), anyNullable(args), args, text, inKernel), nil
+	s := NewScalar("in", types.Of(types.Boolean), anyNullable(args), args, text, inKernel)
+	if len(args) > 3 {
+		s.Fresh = newInSet
+	}
+	return s, nil
+}
+
+// newInSet makes a kernel that looks values up in a set when the entries are constants of a simple type.
+func newInSet() Kernel {
+	var ints map[int64]struct{}
+	var texts map[string]struct{}
+	ready, usable, hasNull := false, false, false
+	return func(ctx *EvalContext, dst *columnar.Vec, args []*columnar.Vec, sel columnar.Sel) error {
+		a := args[0]
+		if !ready {
+			ready, usable = true, true
+			ints, texts = map[int64]struct{}{}, map[string]struct{}{}
+			for _, b := range args[1:] {
+				switch {
+				case !b.Const:
+					usable = false
+				case b.IsNull(0):
+					hasNull = true
+				case b.Phys >= columnar.PI8 && b.Phys <= columnar.PI64:
+					ints[i64At(b, 0)] = struct{}{}
+				case b.Phys == columnar.PBytes:
+					texts[string(b.Bytes(0))] = struct{}{}
+				default:
+					usable = false
+				}
+			}
+		}
+		if !usable || a.Phys == columnar.PNull {
+			return inKernel(ctx, dst, args, sel)
+		}
+		bytesLike := a.Phys == columnar.PBytes
+		for k := range sel.N {
+			i := sel.At(k)
+			if a.IsNull(i) {
+				SetNull(dst, i)
+				continue
+			}
+			var ok bool
+			if bytesLike {
+				_, ok = texts[string(a.Bytes(i))]
+			} else {
+				_, ok = ints[i64At(a, a.Row(i))]
+			}
+			switch {
+			case ok:
+				columnar.SetBit(dst.Bits, i)
+			case hasNull:
+				SetNull(dst, i)
+			}
+		}
+		return nil
+	}
 }
 
 func legacyInType(a, b types.DataType) (types.DataType, bool) { return nested(a, b, legacyCommon) }

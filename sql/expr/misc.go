@@ -68,7 +68,8 @@ func miscFunctions() []Function {
 			if err := call.need(c.Text(), 0, tString); err != nil {
 				return nil, err
 			}
-			s := NewScalar("raise_error", tNull, true, call.Args, c.Text(), effectRows(func(r *row) error {
+			text := "raise_error(USER_RAISED_EXCEPTION, map(errorMessage, " + c.Args[0].String() + "))"
+			s := NewScalar("raise_error", tNull, true, call.Args, text, effectRows(func(r *row) error {
 				if r.null(0) {
 					return raised("null")
 				}

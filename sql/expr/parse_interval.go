@@ -214,7 +214,7 @@ func intervalFormats(t types.DataType) (format, unit string) {
 // whole literal ("INTERVAL '1 02:03:04' DAY TO SECOND"). Months or microseconds.
 func ParseInterval(text []byte, t types.DataType) (int64, error) {
 	s := string(trimText(text))
-	format, unit := intervalFormats(t)
+	_, unit := intervalFormats(t)
 	body, neg := s, false
 	if len(s) > 8 && strings.EqualFold(s[:8], "interval") && (s[8] == ' ' || s[8] == '\t') {
 		rest := strings.TrimSpace(s[8:])
@@ -235,14 +235,19 @@ func ParseInterval(text []byte, t types.DataType) (int64, error) {
 		v = -v
 	}
 	if !ok || overflow {
-		kind := "day-time"
-		if t.Kind == types.YearMonth {
-			kind = "year-month"
-		}
-		return 0, errs.New("INVALID_INTERVAL_FORMAT.UNMATCHED_FORMAT_STRING_WITH_NOTICE", "input", string(text),
-			"intervalStr", kind, "supportedFormat", "`"+format+"`, `INTERVAL [+|-]'"+format+"' "+unit+"`", "typeName", t.Simple())
+		return 0, unmatchedInterval(string(text), t)
 	}
 	return v, nil
+}
+
+func unmatchedInterval(text string, t types.DataType) error {
+	kind := "day-time"
+	if t.Kind == types.YearMonth {
+		kind = "year-month"
+	}
+	format, unit := intervalFormats(t)
+	return errs.New("INVALID_INTERVAL_FORMAT.UNMATCHED_FORMAT_STRING_WITH_NOTICE", "input", text, "intervalStr", kind,
+		"supportedFormat", "`"+format+"`, `INTERVAL [+|-]'"+format+"' "+unit+"`", "typeName", t.Simple())
 }
 
 // ParseIntervalLiteral reads the text of INTERVAL 'text' FROM [TO TO]. Errors are those of literals.
@@ -258,9 +263,7 @@ func ParseIntervalLiteral(text string, t types.DataType) (int64, error) {
 	if t.Kind == types.YearMonth {
 		return 0, errs.New("INVALID_INTERVAL_FORMAT.INTERVAL_PARSING", "input", text, "interval", "year-month")
 	}
-	format, _ := intervalFormats(t)
-	return 0, errs.New("INVALID_INTERVAL_FORMAT.UNMATCHED_FORMAT_STRING", "input", text, "intervalStr", "day-time",
-		"supportedFormat", "`"+format+"`", "typeName", t.Simple())
+	return 0, unmatchedInterval(text, t)
 }
 
 // parseIntervalFields reads the fields of t from s: the first as large as it fits, others in range.

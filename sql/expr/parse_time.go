@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	_ "time/tzdata" // zones are known wherever the program runs
 
 	"streamlab/sql/types"
 )
