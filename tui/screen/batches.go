@@ -413,7 +413,7 @@ func (s *Batch) drawReport(v canvas.View, y int, q *QuerySnapshot, p *Progress, 
 	ps := parts(*p)
 	put("time", widget.Took(p.Duration))
 	widget.PhaseBar(v, 22, y-1, max(10, v.W-26), ps, canvas.Accent)
-	if len(ps) > 0 {
+	if total(ps) > 0 {
 		x := 22
 		for _, part := range ps {
 			t := part.Name + " " + f("%d", part.Took.Milliseconds())

@@ -586,7 +586,12 @@ func (s *Checkpoint) drawStrip(v canvas.View) {
 			v.Paint(x, 1, 1, canvas.Cursor)
 		}
 	}
-	v.Put(2, 2, "● committed  ◐ offsets only  ▲ bases  ! retried", canvas.Muted)
+	const legend = "● committed  ◐ offsets only  ▲ bases  ! retried"
+	lx := 2
+	if w := safe.Width(legend); at-from < w+2 { // the mark of the batch would be in it
+		lx = max(2+at-from+3, v.W-w-2)
+	}
+	v.Put(lx, 2, legend, canvas.Muted)
 	v.Put(2+at-from, 2, "^", canvas.Accent|canvas.Bold)
 }
 

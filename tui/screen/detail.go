@@ -160,11 +160,22 @@ func parts(p Progress) []widget.Part {
 	return out
 }
 
+func total(ps []widget.Part) (d time.Duration) {
+	for _, p := range ps {
+		d += p.Took
+	}
+	return d
+}
+
 func drawPhaseBar(v canvas.View, y int, q *QuerySnapshot) int {
 	ps := parts(q.Last())
 	v.Put(1, y, "batch", canvas.Muted)
 	if len(ps) == 0 {
 		v.Put(11, y, "none yet", canvas.Muted)
+		return y + 1
+	}
+	if total(ps) == 0 {
+		v.Put(11, y, "shorter than 1 ms", canvas.Muted)
 		return y + 1
 	}
 	widget.PhaseBar(v, 11, y, max(10, min(90, v.W-17)), ps, canvas.Accent)
@@ -240,10 +251,10 @@ func (s *Queries) drawFacts(v canvas.View, y int, q *QuerySnapshot) int {
 		v.Put(max(11+safe.Width(src)+4, 40), y, sink, canvas.Text)
 		return y + 1
 	}
-	sw := min(safe.Width(sink), (v.W-14)/2+8)
-	v.Fit(11, y, v.W-sw-16, src, canvas.Text)
-	v.Right(v.W-1, y, sw, sink, canvas.Text)
-	return y + 1
+	v.Fit(11, y, v.W-12, src, canvas.Text)
+	v.Put(1, y+1, "sink", canvas.Muted)
+	v.Fit(11, y+1, v.W-12, sink[len("sink "):], canvas.Text)
+	return y + 2
 }
 
 // lateWord names what is counted as late: for aggregations Spark counts groups.

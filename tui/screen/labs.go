@@ -201,9 +201,10 @@ func (s *Labs) Draw(v canvas.View) {
 	e := s.at()
 	switch s.sh.Class {
 	case S:
-		foot := 4
-		if v.H < 18 {
-			foot = 3
+		foot := 3
+		if e != nil && v.H >= 18 {
+			about := len(widget.Wrap(safe.Text(e.About, 1000), v.W-2))
+			foot = max(4, min(1+about, v.H-len(s.shown())-7))
 		}
 		s.drawList(v.Sub(0, 0, v.W, v.H-foot))
 		d := v.Sub(0, v.H-foot, v.W, foot)
@@ -214,7 +215,7 @@ func (s *Labs) Draw(v canvas.View) {
 				DrawCard(d.Sub(0, 1, v.W, foot-1), 0, e.Problem)
 				return
 			}
-			for i, l := range widget.Wrap(safe.Text(e.About, 400), v.W-2) {
+			for i, l := range widget.Wrap(safe.Text(e.About, 1000), v.W-2) {
 				d.Put(1, 1+i, l, canvas.Text)
 			}
 		}
@@ -268,7 +269,10 @@ func (s *Labs) drawList(v canvas.View) {
 	teach := v.W >= 64
 	titleW := v.W - 16
 	if teach {
-		titleW = 28
+		titleW = 12
+		for i := range es {
+			titleW = max(titleW, min(28, safe.Width(text(es[i].Title))+1))
+		}
 	}
 	if len(s.entries) == 0 {
 		v.Put(2, y, "no labs found", canvas.Muted)

@@ -368,7 +368,7 @@ func (s *Queries) Draw(v canvas.View) {
 	case s.zoom:
 		s.drawDetail(v, q)
 	case s.sh.Class == S:
-		h := 2 + max(3, min(len(s.shown()), v.H-17))
+		h := 2 + max(1, min(len(s.shown()), max(3, v.H-17)))
 		s.drawList(v.Sub(0, 0, v.W, h))
 		y := h
 		if v.H-h >= 15 {
