@@ -86,7 +86,7 @@ func TestRead(t *testing.T) {
 		{"json", []string{"mode", "dropmalformed"}, "a INT, b STRING", "{\"a\":\"1\",\"b\":\"x\"}\n{\"b\":\"y\"}\n{\"b\":", "NULL|y"},
 		{"json", nil, "a TINYINT, b DOUBLE, c DECIMAL(5,2), d BOOLEAN", "{\"a\":200,\"b\":\"NaN\",\"c\":\"1.005\",\"d\":true}\n{\"a\":300,\"b\":-INF,\"c\":12345,\"d\":\"true\"}\n{\"b\":1e400,\"c\":NaN}",
 			"-56|NaN|1.01|true/NULL|-Infinity|NULL|NULL/NULL|Infinity|NULL|NULL"},
-		{"json", nil, "s STRING", "{\"s\":{\"a\" : [1, 2.0]}}\n{\"s\":1.50}\n{'s':'it''}\n{\"s\":\"\\ud800x\"}\n{\"s\":true}", "{\"a\":[1,2.0]}/1.50/NULL/?x/true"},
+		{"json", nil, "s STRING", "{\"s\":{\"a\" : [1, 2.0]}}\n{\"s\":1.50}\n{'s':'it''}\n{\"s\":\"\\ud800x\"}\n{\"s\":true}", "{\"a\" : [1, 2.0]}/1.50/NULL/?x/true"},
 		{"json", nil, "t TIMESTAMP, d DATE, n TIMESTAMP_NTZ", "{\"t\":\"2024-01-02T03:04:05.123456Z\",\"d\":\"2024-1-2\",\"n\":\"2024-01-02 03:04\"}\n{\"t\":1704164645,\"d\":19000,\"n\":\"2024-01-02T03:04:05Z\"}\n{\"t\":\"2024-01-02T03:04:05+02:00\",\"d\":\" 2024 \"}\n{\"t\":\"12:00\"}\n{\"t\":\"2024-02-30\"}",
 			"2024-01-02 03:04:05.123456|2024-01-02|2024-01-02 03:04:00/2024-01-02 03:04:05|NULL|NULL/2024-01-02 01:04:05|2024-01-01|NULL/2024-01-01 12:00:00|NULL|NULL/NULL|NULL|NULL"},
 		{"json", nil, "a ARRAY<INT>, m MAP<STRING, INT>, s STRUCT<x: INT, y: ARRAY<STRING>>", "{\"a\":[1,null,2],\"m\":{\"k\":1,\"l\":2,\"k\":3},\"s\":{\"x\":\"bad\",\"y\":[\"p\",\"q\"]}}\n{\"a\":[1,\"x\"],\"m\":{\"k\":\"v\"},\"s\":{}}\n{\"a\":[],\"m\":{},\"s\":null}\n{\"a\":[1,2\n{\"a\":[7]}",

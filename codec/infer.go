@@ -26,6 +26,7 @@ type Inferrer struct {
 	infer    bool // CSV: look at values
 	asString bool // JSON: primitivesAsString
 	decimals bool // JSON: prefersDecimal
+	dates    bool // CSV: preferDate
 	any      bool
 }
 
@@ -37,6 +38,7 @@ func NewInferrer(s Settings) (*Inferrer, error) {
 	}
 	n := &Inferrer{s: s, r: r, root: types.StructOf()}
 	n.infer = s.flag("inferSchema", false, &err)
+	n.dates = s.flag("preferDate", true, &err)
 	n.asString = s.flag("primitivesAsString", false, &err)
 	n.decimals = s.flag("prefersDecimal", false, &err)
 	if s.Format == "csv" {
@@ -133,7 +135,7 @@ func (n *Inferrer) csvKind(have types.DataType, t token) types.DataType {
 		got = types.DecimalOf(int32(len(digits)), 0)
 	} else if _, ok := n.csv.float(s, 64); ok {
 		got = types.Of(types.Double)
-	} else if n.isDate(s) {
+	} else if n.dates && n.isDate(s) {
 		got = types.Of(types.Date)
 	} else if n.isTimestamp(s) {
 		got = types.Of(types.Timestamp)
@@ -365,24 +367,30 @@ func (n *Inferrer) Schema() types.Schema {
 	return settle(types.Schema(n.root.Fields))
 }
 
-// settle makes what had only nulls a STRING.
+// settle makes what had only nulls a STRING and leaves out what had no fields.
 func settle(s types.Schema) types.Schema {
-	for i := range s {
-		s[i].Type = settleType(s[i].Type)
+	out := s[:0]
+	for _, f := range s {
+		if t, ok := settleType(f.Type); ok {
+			f.Type = t
+			out = append(out, f)
+		}
 	}
-	return s
+	return out
 }
 
-func settleType(t types.DataType) types.DataType {
+func settleType(t types.DataType) (types.DataType, bool) {
 	switch t.Kind {
 	case types.Null:
-		return types.Of(types.String)
+		return types.Of(types.String), true
 	case types.Array:
-		return types.ArrayOf(settleType(*t.Elem), true)
+		e, ok := settleType(*t.Elem)
+		return types.ArrayOf(e, true), ok
 	case types.Struct:
-		return types.StructOf(settle(types.Schema(t.Fields))...)
+		fs := settle(types.Schema(t.Fields))
+		return types.StructOf(fs...), len(fs) > 0
 	}
-	return t
+	return t, true
 }
 
 // Take gives nothing.

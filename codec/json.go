@@ -2,7 +2,6 @@ package codec
 
 import (
 	"bytes"
-	"unicode/utf8"
 
 	"streamlab/columnar"
 	"streamlab/errs"
@@ -491,42 +490,14 @@ func (c *column) adopt(v *columnar.Vec) {
 	c.n = n
 }
 
-// nested reads text (an object or array) as its compact JSON for a column of texts.
+// nested keeps an object or array as its text, for a column of texts.
 func (d *jsonDecoder) nested(c *column, r int) verdict {
 	start := d.i
 	if v := d.skip(); v != fits {
 		return v
 	}
-	c.begin(r)
-	c.data = appendCompact(c.data, d.s[start:d.i])
-	c.finish(r)
+	c.setBytes(r, d.s[start:d.i])
 	return fits
-}
-
-// appendCompact copies JSON without the white space between tokens.
-func appendCompact(dst, s []byte) []byte {
-	quote := byte(0)
-	for i := 0; i < len(s); i++ {
-		ch := s[i]
-		switch {
-		case quote != 0:
-			if ch == '\\' && i+1 < len(s) {
-				dst = append(dst, ch)
-				i++
-				ch = s[i]
-			} else if ch == quote {
-				quote, ch = 0, '"'
-			}
-			dst = append(dst, ch)
-		case ch == '"' || ch == '\'':
-			quote = ch
-			dst = append(dst, '"')
-		case ch == ' ' || ch == '\t' || ch == '\r' || ch == '\n':
-		default:
-			dst = append(dst, ch)
-		}
-	}
-	return dst
 }
 
 // misfits notes why a field did not fit, for FAILFAST only, and makes it null.
@@ -558,6 +529,3 @@ func (d *jsonDecoder) misfits(c *column, r, start int) verdict {
 	}
 	return misfit
 }
-
-// validText reports whether b is UTF-8.
-func validText(b []byte) bool { return utf8.Valid(b) }

@@ -98,15 +98,6 @@ func (d *jsonDecoder) value(c *column, r int) verdict {
 			d.i++
 			return d.list(c, r)
 		}
-		// an object stands for an array of one struct
-		if b == '{' && c.t.Elem.Kind == types.Struct {
-			c.begin(r)
-			v := d.value(c.kids[0], c.kids[0].next())
-			if v != broken {
-				c.finish(r)
-			}
-			return v
-		}
 	case types.Map:
 		if b == '{' {
 			d.i++

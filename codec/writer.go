@@ -57,11 +57,13 @@ func NewWriter(s Settings, schema types.Schema) (*Writer, error) {
 	}
 	if s.Format == "text" {
 		w.extension = "txt"
-		if len(schema) != 1 || schema[0].Type.Kind != types.String {
-			if len(schema) != 1 {
-				return nil, errs.New("_LEGACY_ERROR_TEMP_1290", "schemaSize", len(schema))
+		for _, f := range schema {
+			if f.Type.Kind != types.String {
+				return nil, unsupportedColumn("Text", f.Name, f.Type)
 			}
-			return nil, unsupportedColumn("Text", schema[0].Name, schema[0].Type)
+		}
+		if len(schema) != 1 {
+			return nil, errs.New("_LEGACY_ERROR_TEMP_1290", "schemaSize", len(schema))
 		}
 		return w, nil
 	}

@@ -41,6 +41,11 @@ func New(def sinks.Def) (sinks.Sink, error) {
 	if def.QueryName == "" {
 		return nil, errs.New("_LEGACY_ERROR_TEMP_1194")
 	}
+	for i, c := range def.QueryName { // the table is a view in Spark, whose name must be an identifier
+		if !(c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || i > 0 && c >= '0' && c <= '9' || c >= 0x80) {
+			return nil, errs.New("_LEGACY_ERROR_TEMP_1321", "viewName", def.QueryName)
+		}
+	}
 	return &sink{def: def, rows: -1}, nil
 }
 

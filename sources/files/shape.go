@@ -62,7 +62,7 @@ func (s *shape) setup(def sources.Def, stream bool) error {
 	s.missing, s.corrupt = yes("spark.sql.files.ignoreMissingFiles"), yes("spark.sql.files.ignoreCorruptFiles")
 	if !s.list.glob {
 		if _, err := vfs.OS.Stat(s.list.path); err != nil {
-			return errs.Wrap(err, "PATH_NOT_FOUND", "path", "file:"+s.list.path)
+			return errs.Wrap(err, "PATH_NOT_FOUND", "path", s.list.path)
 		}
 		s.base = s.list.path
 	}
@@ -110,11 +110,6 @@ func (s *shape) setup(def sources.Def, stream bool) error {
 	}
 	s.data = data
 	s.schema = append(append(types.Schema(nil), data...), s.parts...)
-	if s.format == "text" && (len(data) != 1 || data[0].Type.Kind != types.String) {
-		if len(data) > 0 {
-			return errs.New("_LEGACY_ERROR_TEMP_1290", "schemaSize", len(data))
-		}
-	}
 	return s.prepare()
 }
 
@@ -230,6 +225,27 @@ func (s *shape) input(f file, from, to int64) codec.Input {
 	}}
 }
 
+// textColumns refuses to read text into anything but one column of texts.
+func (s *shape) textColumns() error {
+	if s.format != "text" {
+		return nil
+	}
+	wanted := 0
+	for i, f := range s.out {
+		if s.columns != nil && s.columns[i] >= len(s.data) || s.columns == nil && i >= len(s.data) {
+			continue
+		}
+		if f.Type.Kind != types.String {
+			return errs.New("UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE", "format", "Text", "columnName", types.Quote(f.Name),
+				"columnType", `"`+f.Type.SQL()+`"`)
+		}
+		if wanted++; wanted > 1 {
+			return errs.New("_LEGACY_ERROR_TEMP_1290", "schemaSize", len(s.data))
+		}
+	}
+	return nil
+}
+
 const (
 	leastPart = 1 << 20
 	mostPart  = 4 << 20
@@ -238,6 +254,9 @@ const (
 
 // partitions packs files into parts of some megabytes, in order: big files are cut, small ones joined.
 func (s *shape) partitions(files []file, counts *codecCounts) ([]columnar.Partition, error) {
+	if err := s.textColumns(); err != nil {
+		return nil, err
+	}
 	total := int64(0)
 	kept := make([]file, 0, len(files))
 	for _, f := range files {

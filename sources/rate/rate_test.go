@@ -23,7 +23,9 @@ func TestProtocol(t *testing.T) {
 	now := time.UnixMilli(1_700_000_000_500)
 	sourcetest.Run(t, func(log sources.Log) (sources.Source, error) { return New(def(log, &now, "rowsPerSecond", "7")) },
 		func(int) { now = now.Add(1700 * time.Millisecond) })
-	sourcetest.Run(t, func(log sources.Log) (sources.Source, error) { return NewMicroBatch(def(log, &now, "rowsPerBatch", "5")) }, func(int) {})
+	sourcetest.Run(t, func(log sources.Log) (sources.Source, error) {
+		return NewMicroBatch(def(log, &now, "rowsPerBatch", "5"))
+	}, func(int) {})
 }
 
 func TestRamp(t *testing.T) {
