@@ -126,7 +126,7 @@ func (p *parser) clauseAhead() bool {
 
 // queryAt reports whether a query begins n tokens ahead, brackets left aside.
 func (p *parser) queryAt(n int) bool {
-	for p.at(n) == "(" {
+	for end := n + maxDepth; p.at(n) == "(" && n < end; { // deeper ones are refused anyway
 		n++
 	}
 	switch p.word(n) {
