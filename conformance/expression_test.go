@@ -99,6 +99,7 @@ func playFamily(t *testing.T, file string) (good int, bad []string) {
 	}
 	defer s.Close()
 	set := map[string]bool{}
+	var params engine.Params
 	for _, e := range list {
 		switch {
 		case e.Run != "":
@@ -123,12 +124,9 @@ func playFamily(t *testing.T, file string) (good int, bad []string) {
 				s.Conf().Unset(k)
 			}
 		case e.Bind != nil:
-			// parameter values for the following lines
-			if err := bind(s, e.Bind); err != nil {
-				t.Logf("bind: %v", err)
-			}
+			params = paramsOf(e.Bind)
 		case e.SQL != "":
-			if d := playLine(s, e); d != "" {
+			if d := playLine(s, e, params); d != "" {
 				bad = append(bad, e.SQL+"\n  "+d)
 			} else {
 				good++
@@ -147,9 +145,41 @@ func runText(s *engine.Session, text string) error {
 	return err
 }
 
-func bind(*engine.Session, json.RawMessage) error { return harness("parameters are not bound") }
+// paramsOf reads the values of markers: an object by name, a list by position.
+func paramsOf(raw json.RawMessage) (p engine.Params) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return
+	}
+	switch x := v.(type) {
+	case map[string]any:
+		p.Named = map[string]any{}
+		for k, v := range x {
+			p.Named[k] = param(v)
+		}
+	case []any:
+		for _, v := range x {
+			p.Positional = append(p.Positional, param(v))
+		}
+	}
+	return
+}
 
-func playLine(s *engine.Session, e entry) (diff string) {
+func param(v any) any {
+	n, ok := v.(json.Number)
+	if !ok {
+		return v
+	}
+	if i, err := n.Int64(); err == nil {
+		return i
+	}
+	f, _ := n.Float64()
+	return f
+}
+
+func playLine(s *engine.Session, e entry, params engine.Params) (diff string) {
 	defer func() {
 		if r := recover(); r != nil {
 			diff = fmt.Sprintf("panic: %v", r)
@@ -161,7 +191,7 @@ func playLine(s *engine.Session, e entry) (diff string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	df, err := s.SQL(ctx, text)
+	df, err := s.SQLWith(ctx, text, params)
 	var rows [][]any
 	schema := ""
 	if err == nil {

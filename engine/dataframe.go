@@ -134,8 +134,11 @@ func quoteName(name string) string {
 	return strings.Join(parts, ".")
 }
 
-func (s *Session) run(ctx context.Context, st sql.Statement, text string) (*DataFrame, error) {
-	conf := planConf(s.conf)
+func (s *Session) run(ctx context.Context, st sql.Statement, text string, params Params) (*DataFrame, error) {
+	conf, err := params.conf(planConf(s.conf))
+	if err != nil {
+		return nil, err
+	}
 	conf.Text = text
 	n, err := plan.Analyze(st, s.catalog, conf)
 	if err != nil {

@@ -165,13 +165,46 @@ func absolute(dir, p string) string {
 // SQL runs a statement: a query gives a DataFrame, a command is carried out and gives a DataFrame of its
 // answer (often empty).
 func (s *Session) SQL(ctx context.Context, text string) (*DataFrame, error) {
+	return s.SQLWith(ctx, text, Params{})
+}
+
+// Params are values of the markers in a text: of :name by name, of ? by position. A value is nil, a bool, an
+// int64, a float64 or a string.
+type Params struct {
+	Named      map[string]any
+	Positional []any
+}
+
+func (p Params) conf(c plan.Conf) (plan.Conf, error) {
+	for n, v := range p.Named {
+		e, err := literal(v)
+		if err != nil {
+			return c, err
+		}
+		if c.Params == nil {
+			c.Params = map[string]expr.Expr{}
+		}
+		c.Params[n] = e
+	}
+	for _, v := range p.Positional {
+		e, err := literal(v)
+		if err != nil {
+			return c, err
+		}
+		c.Positional = append(c.Positional, e)
+	}
+	return c, nil
+}
+
+// SQLWith is SQL with values for the markers :name and ?.
+func (s *Session) SQLWith(ctx context.Context, text string, params Params) (*DataFrame, error) {
 	stmts, err := sql.Parse(text)
 	if err != nil {
 		return nil, err
 	}
 	var df *DataFrame
 	for _, st := range stmts {
-		if df, err = s.run(ctx, st, text); err != nil {
+		if df, err = s.run(ctx, st, text, params); err != nil {
 			return nil, err
 		}
 	}

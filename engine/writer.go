@@ -2,11 +2,13 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/uuid"
 
 	"streamlab/engine/exec"
@@ -16,6 +18,7 @@ import (
 	"streamlab/sinks/memory"
 	"streamlab/sources"
 	"streamlab/sql/plan"
+	"streamlab/sql/types"
 	"streamlab/store"
 )
 
@@ -301,4 +304,32 @@ func (p *prepared) stopOldRun() error {
 		return errs.New("CHECKPOINT_IN_USE", "checkpointLocation", p.checkpoint, "id", old.id, "runId", old.runID)
 	}
 	return old.Stop()
+}
+
+// StateTable gives the rows of a stateful operator as a view of the query's checkpoint has them: a struct
+// "key" and a struct "value" each. operator counts from the sink; storeName is "default", or "left" and
+// "right" of a join.
+func (w *DataStreamWriter) StateTable(v *store.View, operator int, storeName string) ([]arrow.RecordBatch, types.Schema, error) {
+	p, err := w.prepareNode()
+	if err != nil {
+		return nil, nil, err
+	}
+	ep, err := exec.Build(p.node, exec.Conf{Expr: exprConf(p.conf), Mode: string(p.mode), ShufflePartitions: p.conf.number(keyPartitions)})
+	if err != nil {
+		return nil, nil, err
+	}
+	return ep.StateTable(v, operator, storeName)
+}
+
+// prepareNode is the part of prepare that a plan alone needs.
+func (w *DataStreamWriter) prepareNode() (*prepared, error) {
+	if w.err != nil || w.d.err != nil {
+		return nil, errors.Join(w.err, w.d.err)
+	}
+	p := &prepared{w: w, s: w.d.s, conf: w.d.s.conf.clone(), mode: sinks.OutputMode(strings.ToLower(w.mode))}
+	if p.mode == "" {
+		p.mode = sinks.Append
+	}
+	p.node = plan.Optimize(w.d.node)
+	return p, nil
 }

@@ -141,6 +141,16 @@ func (w *Workbench) Checkpoint(name string) (string, error) {
 	return w.Lab.checkpointOf(w.s, q), nil
 }
 
+// Writer describes a query as Start would start it.
+func (w *Workbench) Writer(ctx context.Context, name string) (*engine.DataStreamWriter, error) {
+	q, err := w.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	dw, _, err := w.Lab.writer(ctx, w.s, q)
+	return dw, err
+}
+
 // Checkpoints lists the locations of all queries that have a lasting checkpoint, by queryName.
 func (w *Workbench) Checkpoints() map[string]string {
 	m := map[string]string{}

@@ -149,6 +149,7 @@ func newCheckpointCommand(a *app) *cobra.Command {
 	}
 	show.Flags().Int64Var(&batch, "batch", -1, "batch; default the newest")
 	var operator int
+	var storeName string
 	state := &cobra.Command{
 		Use:   "state LAB QUERY",
 		Short: "Print the state of a stateful operator after a batch",
@@ -162,7 +163,11 @@ func newCheckpointCommand(a *app) *cobra.Command {
 			defer cp.Close()
 			v := cp.At(batchOr(cp, batch))
 			defer v.Close()
-			batches, schema, err := exec.StateTable(v, operator, "")
+			dw, err := w.Writer(cmd.Context(), args[1])
+			if err != nil {
+				return err
+			}
+			batches, schema, err := dw.StateTable(v, operator, storeName)
 			if err != nil {
 				return err
 			}
@@ -171,6 +176,7 @@ func newCheckpointCommand(a *app) *cobra.Command {
 	}
 	state.Flags().Int64Var(&batch, "batch", -1, "batch; default the newest")
 	state.Flags().IntVar(&operator, "operator", 0, "number of the operator, 0 is nearest the sink")
+	state.Flags().StringVar(&storeName, "store", "default", "store of the operator: default, or left and right of a join")
 	ls := &cobra.Command{
 		Use:   "ls LAB",
 		Short: "List the checkpoints of a lab",

@@ -12,7 +12,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"streamlab/engine"
-	"streamlab/engine/exec"
 	"streamlab/errs"
 	"streamlab/lab"
 	"streamlab/sinks/memory"
@@ -411,7 +410,7 @@ func (b *localLab) CheckpointBatch(_ context.Context, query string, batch int64)
 }
 
 // State reads the rows of a stateful operator.
-func (b *localLab) State(_ context.Context, query string, batch int64, operator int, filter string, limit int) (screen.Result, error) {
+func (b *localLab) State(ctx context.Context, query string, batch int64, operator int, filter string, limit int) (screen.Result, error) {
 	t := time.Now()
 	cp, _, done, err := b.at(query)
 	if err != nil {
@@ -420,7 +419,11 @@ func (b *localLab) State(_ context.Context, query string, batch int64, operator 
 	defer done()
 	v := cp.At(batch)
 	defer v.Close()
-	batches, schema, err := exec.StateTable(v, operator, "")
+	dw, err := b.w.Writer(ctx, query)
+	if err != nil {
+		return screen.Result{}, err
+	}
+	batches, schema, err := dw.StateTable(v, operator, "default")
 	if err != nil {
 		return screen.Result{}, err
 	}
