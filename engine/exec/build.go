@@ -65,7 +65,7 @@ func (b *builder) build(n plan.Node) (operator, error) {
 		}
 		return b.pass(o, child), nil
 	case *plan.Filter:
-		child, err := b.build(x.Child)
+		child, err := b.build(pushDown(x))
 		if err != nil {
 			return nil, err
 		}
@@ -206,6 +206,69 @@ func (b *builder) scan(x *plan.Scan) (operator, error) {
 	}
 	rd.width = len(x.Table.Schema())
 	return &tableScan{reader: rd, table: x.Table}, nil
+}
+
+// pushDown is the child of a filter, with the simple conjuncts noted at a scan that applies them while it
+// parses.
+func pushDown(x *plan.Filter) plan.Node {
+	s, ok := x.Child.(*plan.Scan)
+	if !ok || s.Stream == nil || len(s.Filters) > 0 || s.Stream.Format != "json" && s.Stream.Format != "csv" {
+		return x.Child
+	}
+	c := *s
+	for _, e := range expr.Conjuncts(x.Cond) {
+		if simpleCondition(e) {
+			c.Filters = append(c.Filters, e)
+		}
+	}
+	return &c
+}
+
+// simpleCondition reports comparisons of a top-level column of an atomic type with constants, null tests,
+// and AND, OR and NOT of them.
+func simpleCondition(e expr.Expr) bool {
+	var kids []expr.Expr
+	switch x := e.(type) {
+	case *expr.Lazy:
+		if x.Kind != expr.LazyAnd && x.Kind != expr.LazyOr {
+			return false
+		}
+		kids = x.Args
+	case *expr.Scalar:
+		switch strings.ToLower(x.Name) {
+		case "not", "!":
+			kids = x.Args
+		case "=", "==", "<", "<=", ">", ">=", "<=>", "isnull", "isnotnull", "in", "startswith", "endswith", "contains":
+			columns := 0
+			for _, a := range x.Args {
+				if c, ok := a.(*expr.Column); ok && c.Field.Type.IsAtomic() {
+					columns++
+					continue
+				}
+				constant := expr.Deterministic(a)
+				expr.Walk(a, func(e expr.Expr) bool {
+					_, isColumn := e.(*expr.Column)
+					s, isScalar := e.(*expr.Scalar)
+					constant = constant && !isColumn && !(isScalar && s.PerBatch)
+					return constant
+				})
+				if !constant {
+					return false
+				}
+			}
+			return columns == 1
+		default:
+			return false
+		}
+	default:
+		return false
+	}
+	for _, k := range kids {
+		if !simpleCondition(k) {
+			return false
+		}
+	}
+	return true
 }
 
 // eventTime finds the column of a schema that is an event time, and its delay; -1 if there is none.
