@@ -494,7 +494,7 @@ func (m *model) quit() tea.Cmd {
 	if run == 0 {
 		return m.closeAndQuit()
 	}
-	words := widget.Linef("%d queries run.", run)
+	words := widget.Plural(int64(run), "query") + " run."
 	if run == 1 {
 		words = "1 query runs."
 	}

@@ -186,7 +186,7 @@ func (s *Batches) drawCharts(v canvas.View, q *QuerySnapshot) {
 	p := q.Last()
 	top := 0.0
 	for i := range in {
-		top = max(top, in[i], proc[i])
+		top = atLeast(atLeast(top, in[i]), proc[i])
 	}
 	type chart struct {
 		label, value safe.Line
@@ -200,7 +200,7 @@ func (s *Batches) drawCharts(v canvas.View, q *QuerySnapshot) {
 		{"dur", widget.Took(p.Duration), dur, 0, canvas.Warn},
 	}
 	if hasState {
-		cs = append(cs, chart{"state", widget.Count(p.StateRows()) + " keys", state, 0, canvas.Accent})
+		cs = append(cs, chart{"state", widget.Plural(p.StateRows(), "key"), state, 0, canvas.Accent})
 	}
 	w := (v.W - 1) / len(cs)
 	for i, c := range cs {

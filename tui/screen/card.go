@@ -80,8 +80,8 @@ func Card(e *errs.Error, w int) []CardLine {
 		if errors.As(err, &ee) && error(ee) == err {
 			s = "[" + ee.Condition + "] " + ee.Message()
 		}
-		if s == last {
-			continue
+		if strings.Contains(last, s) {
+			continue // said already
 		}
 		last = s
 		para("cause", firstLines(s, 4), canvas.Text, 4)

@@ -497,7 +497,7 @@ func (s *Checkpoint) Draw(v canvas.View) {
 		return
 	}
 	n := len(s.info.Batches)
-	note := f("%d batches kept · ", n) + widget.Bytes(s.info.Bytes)
+	note := widget.Plural(int64(n), "batch") + " kept · " + widget.Bytes(s.info.Bytes)
 	switch {
 	case s.info.InUse:
 		note += " · in use"

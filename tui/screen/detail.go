@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"math"
 	"time"
 
 	"streamlab/internal/safe"
@@ -65,7 +66,7 @@ func (s *Queries) drawCharts(v canvas.View, y int, q *QuerySnapshot) int {
 	in, proc, dur := series(q)
 	top := 0.0
 	for i := max(0, len(in)-w); i < len(in); i++ {
-		top = max(top, in[i], proc[i])
+		top = atLeast(atLeast(top, in[i]), proc[i])
 	}
 	p := q.Last()
 	vx := 7 + w + 12
@@ -102,6 +103,14 @@ func (s *Queries) drawCharts(v canvas.View, y int, q *QuerySnapshot) int {
 	}
 	line(y+2, "dur", dur, 0, took, trig, canvas.Muted)
 	return y + 3
+}
+
+// atLeast is the greater of two rates; a rate that is none or has no end does not count.
+func atLeast(top, f float64) float64 {
+	if f > top && !math.IsInf(f, 0) {
+		return f
+	}
+	return top
 }
 
 func series(q *QuerySnapshot) (in, proc, dur []float64) {
@@ -225,7 +234,7 @@ func (s *Queries) drawFacts(v canvas.View, y int, q *QuerySnapshot) int {
 		if n := len(q.Progress); n > 1 {
 			prev = q.Progress[n-2].StateRows()
 		}
-		t := widget.Count(p.StateRows()) + " keys  " + widget.Signed(p.StateRows()-prev) + "  " +
+		t := widget.Plural(p.StateRows(), "key") + "  " + widget.Signed(p.StateRows()-prev) + "  " +
 			widget.Count(upd) + " updated  "
 		if rem > 0 {
 			t += widget.Count(rem) + " removed  "
@@ -234,7 +243,7 @@ func (s *Queries) drawFacts(v canvas.View, y int, q *QuerySnapshot) int {
 		put("state", t, canvas.Text)
 		if l := p.Late(); l > 0 {
 			x := 11 + safe.Width(t) + 2
-			v.Fit(x, y-1, v.W-x-1, widget.Count(l)+" late "+lateWord(p)+" dropped", canvas.Warn)
+			v.Fit(x, y-1, v.W-x-1, widget.Count(l)+" late "+lateWord(p, l)+" dropped", canvas.Warn)
 		}
 	}
 	src := text(q.Source)
@@ -258,13 +267,17 @@ func (s *Queries) drawFacts(v canvas.View, y int, q *QuerySnapshot) int {
 }
 
 // lateWord names what is counted as late: for aggregations Spark counts groups.
-func lateWord(p Progress) safe.Line {
+func lateWord(p Progress, n int64) safe.Line {
+	s := safe.Line("s")
+	if n == 1 {
+		s = ""
+	}
 	for _, o := range p.Operators {
 		if o.DroppedByWatermark > 0 && o.Name == "stateStoreSave" {
-			return "groups"
+			return "group" + s
 		}
 	}
-	return "rows"
+	return "row" + s
 }
 
 var lastCols = []widget.Col{

@@ -238,6 +238,9 @@ func (g *Grid) Shown() safe.Line {
 		}
 		return t + " rows"
 	}
+	if n == 1 {
+		return "1 row"
+	}
 	return g.list.Shown(n) + " rows"
 }
 

@@ -149,7 +149,7 @@ func (s *Labs) open(path string, title safe.Line) Effect {
 		return s.reallyOpen(path)
 	}
 	return Effect{Ask: &Question{Title: "Open " + title + "?",
-		Lines: []safe.Line{f("%d queries of ", running) + text(s.sh.Lab.Name) + " stop after their batches.",
+		Lines: []safe.Line{widget.Plural(int64(running), "query") + " of " + text(s.sh.Lab.Name) + " will stop after the batch.",
 			"Their checkpoints stay: opening the lab again goes on from there."},
 		Verb: "open", Yes: func() Effect { return s.reallyOpen(path) }}}
 }
@@ -245,7 +245,7 @@ func (s *Labs) drawList(v canvas.View) {
 	for _, e := range s.entries {
 		done += btoi(e.Done)
 	}
-	note := f("%d labs · %d done", len(s.entries), done)
+	note := widget.Plural(int64(len(s.entries)), "lab") + f(" · %d done", done)
 	switch {
 	case s.opening != "":
 		note = "opening …"
@@ -320,7 +320,7 @@ func (s *Labs) drawList(v canvas.View) {
 	}
 	l := safe.Line("No query is running.")
 	if run > 0 {
-		l = f("%d queries of ", run) + text(s.sh.Lab.Name) + " are running."
+		l = widget.Plural(int64(run), "query") + " of " + text(s.sh.Lab.Name) + " running."
 	}
 	if s.sh.Lab.Folder != "" {
 		l += " Nothing is written outside " + text(s.sh.Lab.Folder) + "."

@@ -544,5 +544,5 @@ func rowsOf(r Result) safe.Line {
 	if r.Total < 0 {
 		return ""
 	}
-	return " · " + widget.Count(r.Total) + " rows"
+	return " · " + widget.Plural(r.Total, "row")
 }

@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"math"
 	"time"
 
 	"streamlab/internal/safe"
@@ -17,12 +18,12 @@ func Spark(v canvas.View, x, y, w int, values []float64, top float64, st canvas.
 	}
 	top = ceiling(values, top)
 	for i, f := range values {
-		if f < 0 {
+		if !(f >= 0) { // NaN too
 			continue
 		}
 		n := 0
 		if top > 0 {
-			n = min(int(f/top*8), 7)
+			n = int(min(f/top*8, 7))
 		}
 		v.Put(x+i, y, eighths[n], st)
 	}
@@ -36,10 +37,10 @@ func Bars(v canvas.View, values []float64, top float64, st canvas.Style) {
 	top = ceiling(values, top)
 	x0 := v.W - len(values)
 	for i, f := range values {
-		if f < 0 || top <= 0 {
+		if !(f >= 0) || top <= 0 {
 			continue
 		}
-		n := min(int(f/top*float64(8*v.H)+0.5), 8*v.H)
+		n := int(min(f/top*float64(8*v.H)+0.5, float64(8*v.H)))
 		if n == 0 {
 			n = 1
 		}
@@ -53,7 +54,9 @@ func Bars(v canvas.View, values []float64, top float64, st canvas.Style) {
 func ceiling(values []float64, top float64) float64 {
 	if top <= 0 {
 		for _, f := range values {
-			top = max(top, f)
+			if f > top && !math.IsInf(f, 0) {
+				top = f
+			}
 		}
 	}
 	return top

@@ -31,6 +31,20 @@ func Count(n int64) safe.Line {
 	return safe.Line(b.String())
 }
 
+// Plural writes a count and what is counted: "1 key", "3 keys"; "query" becomes "queries".
+func Plural(n int64, word safe.Line) safe.Line {
+	switch {
+	case n == 1:
+	case word[len(word)-1] == 'y' && word != "key":
+		word = word[:len(word)-1] + "ies"
+	case word[len(word)-1] == 'h':
+		word += "es"
+	default:
+		word += "s"
+	}
+	return Count(n) + " " + word
+}
+
 // Signed writes a change: +412, −3, 0 as "+0".
 func Signed(n int64) safe.Line {
 	if n < 0 {
