@@ -106,6 +106,11 @@ func (f *anchorFile) start(a anchor, point func(string) error) {
 	})
 }
 
+// says reports whether the last anchor written tells of the same batches as a.
+func (f *anchorFile) says(a anchor) bool {
+	return a.lastCommitted == f.last.lastCommitted && a.lastPlanned == f.last.lastPlanned
+}
+
 func (f *anchorFile) wait() error {
 	if f == nil || f.flight == nil {
 		return nil

@@ -425,9 +425,10 @@ func (c *Checkpoint) uncount(batch int64) {
 	}
 }
 
-// takePurge lists the records of batches that are no longer retained, which the commit record now being
-// made allows to be deleted with the next: were they gone first, a crash would leave a log with holes. It does not look at more than a few
-// batches, so its cost does not depend on how long the query has run. The caller holds mu.
+// takePurge lists the records of batches that are no longer retained, which the commit record now
+// being made allows to be deleted with the next: were they gone first, a crash would leave a log with
+// holes. It does not look at more than a few batches, so its cost does not depend on how long the query
+// has run. The caller holds mu.
 func (c *Checkpoint) takePurge() (writes []write) {
 	for n := 0; c.purged < c.from && n < few; n++ {
 		key := batchKey(keyOffsets, c.purged)

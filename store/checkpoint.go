@@ -153,7 +153,7 @@ func (c *Checkpoint) open() error {
 	}
 	if found {
 		// After a crash the anchor may be one batch behind.
-		if a := c.ends(); a.lastCommitted != c.anchor.last.lastCommitted || a.lastPlanned != c.anchor.last.lastPlanned {
+		if a := c.ends(); !c.anchor.says(a) {
 			c.anchor.start(a, c.point)
 			return c.anchor.wait()
 		}
@@ -356,7 +356,7 @@ func (c *Checkpoint) settle() error {
 	if err := c.anchor.wait(); err != nil {
 		return c.fail(err, batch)
 	}
-	if a.lastCommitted != c.anchor.last.lastCommitted || a.lastPlanned != c.anchor.last.lastPlanned {
+	if !c.anchor.says(a) {
 		c.anchor.start(a, c.point)
 		if err := c.anchor.wait(); err != nil {
 			return c.fail(err, batch)

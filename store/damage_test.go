@@ -48,7 +48,7 @@ func copyFile(from, to string) error {
 
 // tell says all that a checkpoint holds, or the condition that refuses it.
 func tell(dir string) (text string, err error) {
-	c, err := Open(dir, Options{})
+	c, err := Open(dir, Options{Durability: "process"})
 	if err != nil {
 		return "", err
 	}

@@ -50,7 +50,7 @@ func cloneBuckets(m map[int64]map[string]string) map[int64]map[string]string {
 }
 
 func (m *machine) open(t *rapid.T) {
-	c, err := Open(m.dir, Options{MinBatchesToRetain: m.retain})
+	c, err := Open(m.dir, Options{MinBatchesToRetain: m.retain, Durability: "process"})
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}

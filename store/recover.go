@@ -149,7 +149,8 @@ func (c *Checkpoint) readOffsets(txn *badger.Txn, commits []*commitRecord) (map[
 			return nil, c.missing("offset", r.Batch)
 		}
 		if ok && print != r.Offset {
-			return nil, corrupt(c.dir, fmt.Sprintf("batch %d was committed with other offsets than are logged", r.Batch), nil)
+			return nil, corrupt(c.dir,
+				fmt.Sprintf("batch %d was committed with other offsets than are logged", r.Batch), nil)
 		}
 	}
 	return prints, nil
@@ -215,7 +216,8 @@ func (c *Checkpoint) readSegments(txn *badger.Txn, commits []*commitRecord) (lef
 		case keyRelease:
 			buckets, err := readRelease(txn, g)
 			if err != nil {
-				return nil, nil, corrupt(c.dir, fmt.Sprintf("a release of batch %d is not whole", g.batch), err)
+				return nil, nil, corrupt(c.dir,
+					fmt.Sprintf("a release of batch %d is not whole", g.batch), err)
 			}
 			s := c.shard(g.shard)
 			s.addDelta(ref)

@@ -151,7 +151,8 @@ func (s *State) Get(key []byte) ([]byte, bool, error) {
 // error comes out of the next read and of Commit.
 func (s *State) Put(key, value []byte) {
 	if len(key) > maxKey || len(value) > 1<<20 {
-		s.err = errs.New("INTERNAL_ERROR", "message", "a state row must have at most 60000 bytes of key and 1 MiB of value")
+		s.err = errs.New("INTERNAL_ERROR", "message",
+			"a state row must have at most 60000 bytes of key and 1 MiB of value")
 	}
 	if value == nil {
 		value = []byte{}
