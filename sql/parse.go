@@ -93,6 +93,9 @@ type parser struct {
 	steps  int // tokens left to read, so that text which must be read twice on many levels ends
 	params int
 	stop   string // word that ends a list of aliased items, and so is no alias
+
+	lint     bool // warnings are wanted
+	warnings []Warning
 }
 
 // failure carries an error up through the descent; only run recovers it.

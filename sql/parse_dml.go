@@ -116,8 +116,30 @@ func (p *parser) merge() Statement {
 		}
 		p.unexpected("WHEN")
 	}
+	p.lastUnconditional(m)
 	m.Span = p.from(start)
 	return m
+}
+
+// lastUnconditional: of the clauses of one kind only the last may have no condition, as none behind it could
+// ever be reached.
+func (p *parser) lastUnconditional(m *Merge) {
+	open := map[string]Span{}
+	for _, c := range m.Clauses {
+		if at, ok := open[c.Kind]; ok {
+			condition := "NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION"
+			switch c.Kind {
+			case "NOT MATCHED":
+				condition = "NON_LAST_NOT_MATCHED_BY_TARGET_CLAUSE_OMIT_CONDITION"
+			case "NOT MATCHED BY SOURCE":
+				condition = "NON_LAST_NOT_MATCHED_BY_SOURCE_CLAUSE_OMIT_CONDITION"
+			}
+			p.failAt(at, errs.New(condition))
+		}
+		if c.Cond == nil {
+			open[c.Kind] = c.Span
+		}
+	}
 }
 
 func (p *parser) mergeClause() MergeClause {

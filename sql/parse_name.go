@@ -161,6 +161,7 @@ func (p *parser) itemAlias() (string, []string) {
 	t := p.tok()
 	switch {
 	case t.Kind == Quoted, t.Kind == Word && p.isName(0) && t.Upper != p.stop && !p.clauseAhead():
+		p.lintAlias("column")
 		return p.plainName(), nil
 	case p.isSym("(") && p.isName(1) && (p.at(2) == "," || p.at(2) == ")"):
 		return "", p.names()
@@ -181,6 +182,8 @@ func (p *parser) tableAlias() Alias {
 		p.skip(1)
 	} else if t.Kind != Quoted && (t.Kind != Word || !p.isName(0) || strict[t.Upper] || t.Upper == p.stop || p.clauseAhead() && t.Upper != "FROM") {
 		return a
+	} else {
+		p.lintAlias("table")
 	}
 	a.Name = p.name()
 	if p.isSym("(") && p.isName(1) {
