@@ -154,7 +154,7 @@ func (l *loop) numbers(kills int) error {
 // count reads the folder as a naive reader does: every file that is not hidden.
 func (l *loop) count(dir, field string, by, next int) (lost, doubled int, err error) {
 	seen := map[int]int{}
-	files, err := filepath.Glob(filepath.Join(dir, "[!._]*"))
+	files, err := filepath.Glob(filepath.Join(dir, "[^._]*"))
 	if err != nil {
 		return 0, 0, err
 	}

@@ -32,6 +32,7 @@ func older(a, b file) bool {
 // lister finds the files of a path. It remembers the folders it saw: if none of them has changed there is
 // nothing new, and no folder is read.
 type lister struct {
+	single    bool // the path may be one file: tables, not streams
 	fs        vfs.FS
 	path      string
 	glob      bool
@@ -154,6 +155,10 @@ func (l *lister) root(dir string, keep func(string) bool, out *[]file) error {
 			return nil
 		}
 		return err
+	}
+	if !info.IsDir() && l.single {
+		*out = append(*out, file{path: dir, mtime: info.ModTime().UnixMilli(), size: info.Size()})
+		return nil
 	}
 	if !info.IsDir() {
 		return errs.New("INVALID_OPTION", "option", "basePath", "value", dir, "requirement", "must be a directory")

@@ -50,7 +50,7 @@ func (s *shape) setup(def sources.Def, stream bool) error {
 	if def.Path == "" {
 		return errs.New("MISSING_OPTION", "format", def.Format, "option", "path")
 	}
-	s.list = lister{fs: vfs.OS, path: strings.TrimSuffix(def.Path, "/"), glob: hasGlob(def.Path), filter: def.Options.Text("pathGlobFilter", ""),
+	s.list = lister{single: !stream, fs: vfs.OS, path: strings.TrimSuffix(def.Path, "/"), glob: hasGlob(def.Path), filter: def.Options.Text("pathGlobFilter", ""),
 		ignoreLog: yes("spark.sql.streaming.fileStreamSink.ignoreMetadata")}
 	if s.list.path == "" {
 		s.list.path = "/"
