@@ -260,7 +260,7 @@ func (l *leaving) draw(v canvas.View, m *model) {
 		b.Put(0, 1, "Closing the lab.", canvas.Text)
 		return
 	}
-	b.Put(0, 1, widget.Plural(int64(n), "query") + " to finish the batch.", canvas.Text)
+	b.Put(0, 1, widget.Plural(int64(n), "query")+" to finish the batch.", canvas.Text)
 }
 
 func (l *leaving) key(_ *model, k widget.Key) tea.Cmd {

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"math"
+
 	"streamlab/errs"
 	"streamlab/internal/safe"
 	"streamlab/internal/safego"
@@ -68,7 +70,7 @@ func (m *model) drawSmall(v canvas.View) {
 		}
 	}
 	if n > 0 {
-		lines = append(lines, widget.Plural(int64(n), "query") + " running", "ctrl+c twice stops and quits")
+		lines = append(lines, widget.Plural(int64(n), "query")+" running", "ctrl+c twice stops and quits")
 	} else {
 		lines = append(lines, "q quits")
 	}
@@ -127,7 +129,7 @@ func (m *model) drawTabs(v canvas.View) {
 			fail++
 		case q.State.Active():
 			run++
-			if p := q.Last(); p.BatchID >= 0 && p.InputRate > 0 {
+			if p := q.Last(); p.BatchID >= 0 && p.InputRate > 0 && !math.IsInf(p.InputRate, 0) {
 				rate += p.InputRate
 			}
 		}

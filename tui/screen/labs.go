@@ -266,13 +266,13 @@ func (s *Labs) drawList(v canvas.View) {
 	}
 	h := max(1, v.H-y-foot)
 	from, to := s.list.Window(len(es), h)
-	teach := v.W >= 64
-	titleW := v.W - 16
-	if teach {
-		titleW = 12
-		for i := range es {
-			titleW = max(titleW, min(28, safe.Width(text(es[i].Title))+1))
-		}
+	titleW := 12
+	for i := range es {
+		titleW = max(titleW, min(28, safe.Width(text(es[i].Title))+1))
+	}
+	teach := v.W-titleW-15 >= 16
+	if !teach {
+		titleW = v.W - 16
 	}
 	if len(s.entries) == 0 {
 		v.Put(2, y, "no labs found", canvas.Muted)
