@@ -11,7 +11,7 @@ import (
 )
 
 func castToString(from types.DataType, p castPolicy) caster {
-	if from.Kind == types.Binary || from.Kind == types.String {
+	if from.Kind == types.String {
 		return caster{run: copyRows}
 	}
 	if from.Kind == types.Variant {
@@ -353,11 +353,10 @@ func appendJSONText(dst, s []byte) []byte {
 // castFromVariant reads a scalar out of the JSON text and casts it as a string.
 func castFromVariant(to types.DataType, p castPolicy) caster {
 	if !to.IsAtomic() {
+		s := variantTo(NullLit(types.Of(types.Variant)), nullableType(to), p.try || !p.ansi, "", p.conf).(*Scalar)
+		k := s.Fresh()
 		return caster{run: func(ctx *EvalContext, dst, src *columnar.Vec, sel columnar.Sel) error {
-			if sel.N == 0 {
-				return nil
-			}
-			return errs.New("UNSUPPORTED_FEATURE", "feature", "CAST of VARIANT AS "+to.SQL())
+			return k(ctx, dst, []*columnar.Vec{src}, sel)
 		}}
 	}
 	text := columnar.NewVec(types.Of(types.String), 0)

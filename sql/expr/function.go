@@ -86,7 +86,7 @@ func functions() map[string]*Function {
 	functionsOnce.Do(func() {
 		m := map[string]*Function{}
 		for _, family := range [][]Function{
-			operatorFunctions(), logicFunctions(), likeFunctions(), conditionalFunctions(), castFunctions(), aggregateFunctions(),
+			operatorFunctions(), logicFunctions(), likeFunctions(), conditionalFunctions(), castFunctions(), aggregateFunctions(), bitmapFunctions(),
 		} {
 			addFunctions(m, family)
 		}

@@ -301,8 +301,8 @@ func mergeValues(dst *columnar.Vec, srcs []*columnar.Vec, choice []int16, sel co
 		}
 		closeGaps(dst)
 	default:
+		n, at := dst.Len, 0
 		a := NewAppender(dst)
-		at := 0
 		for k := range sel.N {
 			i := sel.At(k)
 			for ; at < i; at++ {
@@ -315,7 +315,7 @@ func mergeValues(dst *columnar.Vec, srcs []*columnar.Vec, choice []int16, sel co
 			}
 			at++
 		}
-		for ; at < dst.Len; at++ {
+		for ; at < n; at++ {
 			a.AppendNull()
 		}
 		a.Finish()
