@@ -30,6 +30,7 @@ type column struct {
 	filled int // bytes, lists, maps: off[:filled+1] is set
 	n      int // of a child of a list or map: rows used
 	kids   []*column
+	hint   int         // bytes: how much data the last rows had, when they were many
 	object *objectPlan // JSON: how the fields of a struct lie in the text
 	name   string
 }
@@ -82,7 +83,7 @@ func (c *column) grow(rows int) {
 	case columnar.PBytes:
 		c.off = regrow(c.off, rows+1)
 		if c.data == nil {
-			c.data = make([]byte, 0, rows*8)
+			c.data = make([]byte, 0, max(rows*8, c.hint))
 		}
 	case columnar.PList, columnar.PMap:
 		c.off = regrow(c.off, rows+1)
@@ -230,7 +231,11 @@ func (c *column) take(n int) *columnar.Vec {
 			v.Kids = append(v.Kids, k.take(n))
 		}
 	}
-	*c = column{name: c.name, t: c.t, phys: c.phys, kids: c.kids, object: c.object}
+	hint := 0
+	if n >= 4096 && c.phys == columnar.PBytes {
+		hint = len(c.data) + len(c.data)/8
+	}
+	*c = column{name: c.name, t: c.t, phys: c.phys, kids: c.kids, object: c.object, hint: hint}
 	return v
 }
 

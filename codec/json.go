@@ -203,7 +203,12 @@ func (d *jsonDecoder) object(plan *objectPlan, kids []*column, r int) verdict {
 	if d.deep++; d.deep > maxDepth {
 		return broken
 	}
-	defer func() { d.deep-- }()
+	v := d.fields(plan, kids, r)
+	d.deep--
+	return v
+}
+
+func (d *jsonDecoder) fields(plan *objectPlan, kids []*column, r int) verdict {
 	s := d.s
 	if d.i < len(s) && s[d.i] != '"' {
 		d.space()
