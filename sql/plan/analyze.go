@@ -66,6 +66,8 @@ type analyzer struct {
 	ctes  *cteScope
 	views []string // being expanded, against cycles
 	spans map[expr.Expr]sql.Span
+	// domain is the plan that the outer references of a subquery being pulled apart are bound to.
+	domain Node
 }
 
 // cteScope is the WITH names in sight, innermost first.

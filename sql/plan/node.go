@@ -61,9 +61,10 @@ type Filter struct {
 }
 
 // Aggregate groups by Keys and computes Calls. Output: the keys in order, then the calls in order. Without
-// keys it yields exactly one row, also over no input. Calls without Keys never happens to be empty together
-// with Keys: Aggregate with keys alone is DISTINCT. The key that is an event time has DelayMicros in Out (of
-// a window struct the event time is its end). Calls carry Distinct and Filter; arguments are over the child.
+// keys it yields exactly one row, also over no input; with keys alone it is DISTINCT. The key that is an
+// event time has DelayMicros in Out (of a window struct the event time is its end). Calls carry Distinct and
+// Filter; arguments are over the child. Grouping sets have the grouping id as a last key: it keeps a
+// subtotal apart from a group whose key is null.
 type Aggregate struct {
 	Child Node
 	Keys  []expr.Expr
@@ -71,8 +72,7 @@ type Aggregate struct {
 	// Session is the position among Keys of the session window that rows begin with (a column that
 	// SessionWindow made) and that is merged per rest of the keys; -1 if there is none.
 	Session int
-	// Hidden keys are at the end of Keys and separate groups that look equal: the grouping id of ROLLUP.
-	Out types.Schema
+	Out     types.Schema
 }
 
 // JoinKind is the kind of a join.
@@ -90,7 +90,7 @@ const (
 )
 
 // Join combines rows of Left and Right where LeftKeys equal RightKeys pairwise and Residual holds. LeftKeys
-// are bound to Left, RightKeys to Right, Residual and Bounds to the columns of both (left first). Types of a
+// are bound to Left, RightKeys to Right, Residual to the columns of both (left first). Types of a
 // pair of keys are equal. Null keys match nothing unless NullSafe says so for their position. Without keys it
 // is a product (nested loops). Output: left columns then right columns (those of the null-extended side
 // nullable); LeftSemi, LeftAnti: left columns; Existence: left columns and "exists".
@@ -191,7 +191,7 @@ type SessionWindow struct {
 }
 
 // Watermark marks column Column of the child as the event time, with a delay. Schema is the child's with
-// the mark; other columns lose theirs only if Spark would.
+// this mark; a mark that another column had is gone.
 type Watermark struct {
 	Child       Node
 	Column      int

@@ -720,7 +720,7 @@ func prune(n Node, need []bool) (out Node, at []int) {
 		child, m := prune(x.Child, below)
 		c := *x
 		c.Child, c.Column = child, m[x.Column]
-		c.Out = append(types.Schema{}, child.Schema()...)
+		c.Out = plainSchema(child.Schema())
 		c.Out[c.Column].DelayMicros = x.DelayMicros + 1
 		return &c, m
 	case *Dedup:

@@ -278,7 +278,7 @@ func watermark(n Node, index int, delay int64) (Node, error) {
 	if f.Type.Kind != types.Timestamp && !isWindow(f) {
 		return nil, errs.New("EVENT_TIME_IS_NOT_ON_TIMESTAMP_TYPE", "eventName", types.Quote(f.Name), "eventType", `"`+f.Type.SQL()+`"`)
 	}
-	out := append(types.Schema{}, n.Schema()...)
+	out := plainSchema(n.Schema()) // a new event time replaces the old one
 	out[index].DelayMicros = delay + 1
 	return &Watermark{Child: n, Column: index, DelayMicros: delay, Out: out}, nil
 }

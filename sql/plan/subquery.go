@@ -225,8 +225,27 @@ func (a *analyzer) lowered(n Node, e expr.Expr) (Node, expr.Expr) {
 			n = newJoin(Inner, n, &SingleRow{Child: s.node, Out: out}, nil)
 			return &named{columnAt(n, width), s.text}
 		case s.kind == scalarQuery:
+			a.domain = n
 			empty, has := a.emptyValue(s.node)
-			right, preds := a.pull(s.node, false)
+			top := s.node
+			var post expr.Expr
+			if p, ok := top.(*Project); ok && ownOuter(p) { // computed above the join
+				post, top = p.Exprs[0], p.Child
+				if _, one := top.(*OneRow); one {
+					return &named{bindOne(post, width), s.text}
+				}
+			}
+			right, preds := a.pull(top, false)
+			if post != nil {
+				if !oneRow(top) {
+					a.fail(nil, "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_CORRELATED_EXPRESSION_IN_JOIN_CONDITION", "subqueryExpression", post.String())
+				}
+				n = newJoin(LeftOuter, n, right, bindOuter(preds, width))
+				return &named{bindOne(post, width), s.text}
+			}
+			if !oneRow(top) {
+				right, preds = a.atMostOne(right, preds)
+			}
 			if has { // tells a row from none
 				right = newProject(right, append(allColumns(right), expr.BoolLit(true)), append(right.Schema().Names(), "__matched"))
 			}
@@ -252,6 +271,58 @@ func (a *analyzer) lowered(n Node, e expr.Expr) (Node, expr.Expr) {
 		return &named{v, s.text}
 	})
 	return n, out
+}
+
+// oneRow reports that a plan gives at most one row for each value of what it takes from around.
+func oneRow(n Node) bool {
+	switch x := n.(type) {
+	case *Project:
+		return oneRow(x.Child)
+	case *Filter:
+		return oneRow(x.Child)
+	case *Sort:
+		return oneRow(x.Child)
+	case *Limit:
+		return x.N >= 0 && x.N <= 1 || oneRow(x.Child)
+	case *Aggregate:
+		return len(x.Keys) == 0
+	case *OneRow:
+		return true
+	}
+	return false
+}
+
+// atMostOne groups a pulled scalar subquery by what it is joined on; more than one row of a group is an
+// error when the value is computed.
+func (a *analyzer) atMostOne(n Node, preds []expr.Expr) (Node, []expr.Expr) {
+	at := map[int]int{}
+	var keys []expr.Expr
+	var names []string
+	for _, p := range preds {
+		if s, ok := p.(*expr.Scalar); !ok || s.Name != "=" && s.Name != "<=>" {
+			a.fail(nil, "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.MUST_AGGREGATE_CORRELATED_SCALAR_SUBQUERY", "treeNode", p.String())
+		}
+		columnsIn(p, func(c *expr.Column) {
+			if _, ok := at[c.Index]; !ok {
+				at[c.Index] = len(keys)
+				keys = append(keys, columnAt(n, c.Index))
+				names = append(names, c.Field.Name)
+			}
+		})
+	}
+	conf := a.conf.Expr
+	first, err := expr.BuildAggregate(&expr.Call{Name: "first", Args: []expr.Expr{columnAt(n, 0)}, Conf: conf})
+	a.check(nil, err)
+	count, err := expr.BuildAggregate(&expr.Call{Name: "count", Args: []expr.Expr{expr.IntLit(1)}, Conf: conf})
+	a.check(nil, err)
+	g := newAggregate(n, keys, names, []*expr.AggregateCall{first, count})
+	many := a.must(expr.Build(">", []expr.Expr{columnAt(g, len(keys)+1), expr.BigIntLit(1)}, conf))
+	fail := a.must(expr.Build("raise_error", []expr.Expr{expr.StringLit("SCALAR_SUBQUERY_TOO_MANY_ROWS: a subquery that is a value gave more than one row")}, conf))
+	v := columnAt(g, len(keys))
+	value := a.must(expr.NewCase([]expr.Branch{{Cond: many, Value: expr.CastTo(fail, v.Type(), conf)}}, v, conf))
+	es := append([]expr.Expr{value}, allColumns(g)[:len(keys)]...)
+	out := newProject(g, es, append([]string{n.Schema()[0].Name}, names...))
+	return out, exposed(preds, func(c *expr.Column) int { return 1 + at[c.Index] })
 }
 
 // emptyValue is what an aggregating subquery gives for no rows, if that is not null.
@@ -350,7 +421,7 @@ func (a *analyzer) pull(n Node, anyRow bool) (Node, []expr.Expr) {
 		child, preds := a.pull(x.Child, false)
 		for _, p := range preds {
 			if s, ok := p.(*expr.Scalar); !ok || s.Name != "=" && s.Name != "<=>" {
-				a.fail(nil, "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.CORRELATED_COLUMN_IS_NOT_ALLOWED_IN_PREDICATE", "treeNode", p.String())
+				return a.perOuterValue(x, child, preds)
 			}
 		}
 		keys := append([]expr.Expr{}, x.Keys...)
@@ -405,6 +476,75 @@ func (a *analyzer) pull(n Node, anyRow bool) (Node, []expr.Expr) {
 	}
 	a.fail(nil, "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.ACCESSING_OUTER_QUERY_COLUMN_IS_NOT_ALLOWED", "treeNode", Explain(n))
 	return nil, nil
+}
+
+// perOuterValue computes an aggregation for each distinct value of the columns that its conditions take
+// from around: conditions other than equality need the values themselves.
+func (a *analyzer) perOuterValue(x *Aggregate, child Node, preds []expr.Expr) (Node, []expr.Expr) {
+	if a.domain == nil {
+		a.fail(nil, "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.CORRELATED_COLUMN_IS_NOT_ALLOWED_IN_PREDICATE", "treeNode", preds[0].String())
+	}
+	at := map[int]int{}
+	var outer []*expr.Column
+	var es []expr.Expr
+	var names []string
+	for _, p := range preds {
+		expr.Walk(p, func(e expr.Expr) bool {
+			if o, ok := e.(*outerRef); ok {
+				if _, seen := at[o.col.Index]; !seen {
+					at[o.col.Index] = len(es)
+					outer = append(outer, o.col)
+					es = append(es, columnAt(a.domain, o.col.Index))
+					names = append(names, o.col.Field.Name)
+				}
+			}
+			return true
+		})
+	}
+	dom := distinct(newProject(a.domain, es, names))
+	n := len(es)
+	var cond expr.Expr
+	for _, p := range preds {
+		cond = and(cond, transform(p, func(e expr.Expr) expr.Expr {
+			switch c := e.(type) {
+			case *outerRef:
+				return columnAt(dom, at[c.col.Index])
+			case *expr.Column:
+				d := *c
+				d.Index += n
+				return &d
+			}
+			return e
+		}))
+	}
+	j := newJoin(Inner, dom, child, cond)
+	shifted := mapExprs(x, func(e expr.Expr, _ bool) expr.Expr {
+		if e == nil {
+			return nil
+		}
+		return moved(e, n)
+	}).(*Aggregate)
+	keys := append([]expr.Expr{}, shifted.Keys...)
+	var keyNames []string
+	for i := range keys {
+		keyNames = append(keyNames, x.Out[i].Name)
+	}
+	old := len(keys)
+	keys = append(keys, allColumns(dom)...)
+	keyNames = append(keyNames, names...)
+	g := newAggregate(j, keys, keyNames, shifted.Calls)
+	all := allColumns(g)
+	cols := append(append(append([]expr.Expr{}, all[:old]...), all[len(keys):]...), all[old:len(keys)]...)
+	var out []string
+	for _, e := range cols {
+		out = append(out, e.String())
+	}
+	p := newProject(g, cols, out)
+	var eqs []expr.Expr
+	for i, o := range outer {
+		eqs = append(eqs, a.must(expr.Build("<=>", []expr.Expr{&outerRef{o}, columnAt(p, len(x.Out)+i)}, a.conf.Expr)))
+	}
+	return p, eqs
 }
 
 func distinctRow() Node { return &OneRow{} }
