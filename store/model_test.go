@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -314,6 +315,14 @@ var points = []string{"plan.before_wal", "plan.after_wal", "state.mid", "state.e
 	"commit.after", "compact.mid", "purge.mid", "anchor.before", "anchor.after"}
 
 func TestModel(t *testing.T) {
+	// A check opens and closes databases, which waits for the disk; -rapid.checks asks for more.
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
+	if !given {
+		if err := flag.Set("rapid.checks", "30"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	root := t.TempDir()
 	seq := 0
 	rapid.Check(t, func(t *rapid.T) {
