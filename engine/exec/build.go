@@ -65,7 +65,7 @@ func (b *builder) build(n plan.Node) (operator, error) {
 		}
 		return b.pass(o, child), nil
 	case *plan.Filter:
-		child, err := b.build(pushDown(x))
+		child, err := b.build(b.pushDown(x.Child, expr.Conjuncts(x.Cond)))
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +136,7 @@ func (b *builder) build(n plan.Node) (operator, error) {
 	case *plan.Join:
 		return b.join(x)
 	case *plan.Generate:
-		child, err := b.build(x.Child)
+		child, err := b.build(b.pushDown(x.Child, notNull(x)))
 		if err != nil {
 			return nil, err
 		}
@@ -208,20 +208,38 @@ func (b *builder) scan(x *plan.Scan) (operator, error) {
 	return &tableScan{reader: rd, table: x.Table}, nil
 }
 
-// pushDown is the child of a filter, with the simple conjuncts noted at a scan that applies them while it
+// pushDown notes the simple ones of conditions on the rows of n, if n is a scan that applies them while it
 // parses.
-func pushDown(x *plan.Filter) plan.Node {
-	s, ok := x.Child.(*plan.Scan)
+func (b *builder) pushDown(n plan.Node, conditions []expr.Expr) plan.Node {
+	s, ok := n.(*plan.Scan)
 	if !ok || s.Stream == nil || len(s.Filters) > 0 || s.Stream.Format != "json" && s.Stream.Format != "csv" {
-		return x.Child
+		return n
+	}
+	if b.conf.Get != nil && b.conf.Get("spark.sql."+s.Stream.Format+".filterPushdown.enabled") == "false" {
+		return n
 	}
 	c := *s
-	for _, e := range expr.Conjuncts(x.Cond) {
+	for _, e := range conditions {
 		if simpleCondition(e) {
 			c.Filters = append(c.Filters, e)
 		}
 	}
 	return &c
+}
+
+// notNull is the condition that a generator implies: a null list gives no row.
+func notNull(x *plan.Generate) []expr.Expr {
+	if x.Outer || len(x.Args) == 0 || x.Kind == "stack" || x.Kind == "json_tuple" {
+		return nil
+	}
+	if _, ok := x.Args[0].(*expr.Column); !ok {
+		return nil
+	}
+	e, err := expr.Build("isnotnull", x.Args[:1], expr.Conf{})
+	if err != nil {
+		return nil
+	}
+	return []expr.Expr{e}
 }
 
 // simpleCondition reports comparisons of a top-level column of an atomic type with constants, null tests,
@@ -241,7 +259,7 @@ func simpleCondition(e expr.Expr) bool {
 		case "=", "==", "<", "<=", ">", ">=", "<=>", "isnull", "isnotnull", "in", "startswith", "endswith", "contains":
 			columns := 0
 			for _, a := range x.Args {
-				if c, ok := a.(*expr.Column); ok && c.Field.Type.IsAtomic() {
+				if c, ok := a.(*expr.Column); ok && (c.Field.Type.IsAtomic() || len(x.Args) == 1) {
 					columns++
 					continue
 				}

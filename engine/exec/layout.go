@@ -6,7 +6,6 @@ import (
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
-	"github.com/zeebo/xxh3"
 
 	"streamlab/columnar"
 	"streamlab/sql/types"
@@ -261,7 +260,7 @@ func (e *encoder) packBytes(c int, ws []uint64, v *columnar.Vec, idx []int32) {
 			lo, hi := load16(data, int(from), int(n))
 			ws[o], ws[o+1], ws[o+2] = uint64(n), lo, hi
 		default:
-			h := xxh3.Hash(data[from:to])
+			h := columnar.HashBytes(data[from:to])
 			ws[o], ws[o+1] = uint64(n)|h&^0xffffffff, uint64(i)
 			e.anyLong = true
 		}

@@ -27,7 +27,9 @@ type Conf struct {
 	ShufflePartitions int
 	Workers           int    // 0 is GOMAXPROCS
 	QueryID           string // of the query: seeds of rand() and uuid()
-	NowMicros         int64  // batch time of Collect
+	// Get asks for a session setting; nil: every setting has its default.
+	Get       func(key string) string
+	NowMicros int64 // batch time of Collect
 	// Now is the clock that durations in counters are taken from; nil is the machine's.
 	Now func() time.Time
 }
