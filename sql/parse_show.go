@@ -1,0 +1,126 @@
+package sql
+
+func (p *parser) describe() Statement {
+	start := p.next().Start
+	d := &Describe{What: "TABLE"}
+	w := p.word(0)
+	named := p.isName(1) || p.peek(1).Kind == String
+	switch {
+	case (w == "HISTORY" || w == "DETAIL") && named:
+		p.skip(1)
+		d.What = w
+		if p.isKw("TABLE") && p.isName(1) {
+			p.skip(1)
+		}
+	case w == "FUNCTION" && named:
+		p.skip(1)
+		d.What = w
+	case (w == "DATABASE" || w == "SCHEMA" || w == "NAMESPACE") && named:
+		p.skip(1)
+		d.What = "SCHEMA"
+	case w == "QUERY" && (named || p.at(1) == "("), p.queryAt(0) && w != "TABLE", p.isKw("TABLE") && p.isName(1) && p.word(1) == "TABLE":
+		if w == "QUERY" {
+			p.skip(1)
+		}
+		d.What = "QUERY"
+		d.Query = p.query()
+		d.Span = p.from(start)
+		return d
+	case w == "TABLE" && named:
+		p.skip(1)
+	}
+	if w := p.word(0); (w == "EXTENDED" || w == "FORMATTED") && p.isName(1) {
+		p.skip(1)
+		d.Extended = true
+	}
+	s := p.start()
+	if p.tok().Kind == String {
+		d.Path = p.str()
+	} else {
+		d.Name = p.dotted()
+	}
+	d.NameSpan = p.from(s)
+	if p.isKw("PARTITION") && p.at(1) == "(" {
+		p.refuse(p.tok().Span, "DESCRIBE … PARTITION", "")
+	}
+	if d.What == "TABLE" && p.isName(0) && !p.isKw("AS") {
+		d.Column = p.dotted()
+	}
+	if p.isKw("AS", "JSON") {
+		p.refuse(p.tok().Span, "DESCRIBE … AS JSON", "")
+	}
+	d.Span = p.from(start)
+	return d
+}
+
+func (p *parser) show() Statement {
+	start := p.next().Start
+	s := &Show{}
+	name := func() {
+		at := p.start()
+		s.Name = p.dotted()
+		s.NameSpan = p.from(at)
+	}
+	switch w := p.needAnyShow(); w {
+	case "CREATE":
+		p.needKw("TABLE")
+		s.What = "CREATE TABLE"
+		name()
+	case "CURRENT":
+		p.needAny("SCHEMA", "DATABASE", "NAMESPACE")
+		s.What = "CURRENT SCHEMA"
+	case "COLUMNS":
+		s.What = w
+		p.needAny("IN", "FROM")
+		name()
+		if p.anyKw("IN", "FROM") != "" {
+			s.Name = append(p.dotted(), s.Name...)
+		}
+	case "TBLPROPERTIES":
+		s.What = w
+		name()
+		if p.sym("(") {
+			s.Key = p.propertyKey()
+			p.needSym(")")
+		}
+	case "PARTITIONS":
+		s.What = w
+		name()
+		if p.isKw("PARTITION") {
+			p.refuse(p.tok().Span, "SHOW PARTITIONS … PARTITION", "")
+		}
+	default:
+		s.What = w
+		if p.anyKw("IN", "FROM") != "" {
+			name()
+		}
+		if p.kw("LIKE") || p.tok().Kind == String {
+			s.HasLike = true
+			s.Like = p.str()
+		}
+	}
+	s.Span = p.from(start)
+	return s
+}
+
+func (p *parser) needAnyShow() string {
+	switch w := p.word(0); w {
+	case "TABLES", "VIEWS", "COLUMNS", "FUNCTIONS", "PARTITIONS", "TBLPROPERTIES", "CATALOGS", "CREATE", "CURRENT":
+		p.skip(1)
+		return w
+	case "SCHEMAS", "DATABASES", "NAMESPACES":
+		p.skip(1)
+		return "SCHEMAS"
+	case "USER", "SYSTEM", "ALL":
+		if p.word(1) == "FUNCTIONS" {
+			p.skip(2)
+			return "FUNCTIONS"
+		}
+	case "TABLE":
+		if p.word(1) == "EXTENDED" {
+			p.refuse(p.tok().Span, "SHOW TABLE EXTENDED", "Use DESCRIBE EXTENDED or SHOW TABLES.")
+		}
+	}
+	p.unexpected("TABLES", "VIEWS", "COLUMNS", "FUNCTIONS", "SCHEMAS", "PARTITIONS", "TBLPROPERTIES", "CREATE", "CATALOGS")
+	return ""
+}
