@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"math/bits"
 
 	"streamlab/columnar"
 	"streamlab/errs"
@@ -348,37 +349,69 @@ func mergeFixed[T any](dst []T, srcs []*columnar.Vec, choice []int16, sel column
 	}
 }
 
-// runLogic computes AND and OR with three values: the right side only where the left does not decide.
+// truthWords gives word w of the values and of the validity of a BOOLEAN vector.
+func truthWords(v *columnar.Vec, w int) (value, valid uint64) {
+	switch {
+	case v.Phys == columnar.PNull:
+		return 0, 0
+	case v.Const:
+		if v.IsNull(0) {
+			return 0, 0
+		}
+		if v.Bool(0) {
+			return ^uint64(0), ^uint64(0)
+		}
+		return 0, ^uint64(0)
+	case v.Valid == nil:
+		return v.Bits[w], ^uint64(0)
+	}
+	return v.Bits[w], v.Valid[w]
+}
+
+// runLogic computes AND and OR with three values, 64 rows at a time: the right side only for the rows that
+// the left does not decide. Rows that are not selected get any value.
 func (s *lazyStep) runLogic(p *Program, dst *columnar.Vec, n int, sel columnar.Sel) error {
 	dst.Reset(s.e.Out, n)
-	left := p.regs[s.blocks[0].out]
-	decides := s.e.Kind == LazyOr // the value that decides
 	nullAll(dst, n, &s.valid)
-	undecided := sel
-	if !(left.Phys == columnar.PNull || left.Const && left.IsNull(0)) {
-		if cap(s.sels[0]) < sel.N {
-			s.sels[0] = make([]int32, sel.N)
-		}
-		out := s.sels[0][:sel.N]
-		k := 0
-		for j := range sel.N {
-			i := sel.At(j)
-			null := left.IsNull(i)
-			if !null && left.Bool(i) == decides {
-				columnar.SetBit(dst.Valid, i)
-				if decides {
-					columnar.SetBit(dst.Bits, i)
-				}
-				continue
-			}
-			out[k] = int32(i)
-			k++
-		}
-		if k < sel.N {
-			undecided = columnar.Sel{Idx: out, N: k}
+	left := p.regs[s.blocks[0].out]
+	or := s.e.Kind == LazyOr
+	words := columnar.Words(n)
+	for w := range words { // first what the left side decides
+		value, valid := truthWords(left, w)
+		if or {
+			dst.Bits[w], dst.Valid[w] = value&valid, value&valid
+		} else {
+			dst.Valid[w] = valid &^ value
 		}
 	}
-	if undecided.N == 0 {
+	if cap(s.sels[0]) < sel.N {
+		s.sels[0] = make([]int32, sel.N)
+	}
+	out := s.sels[0][:sel.N]
+	k := 0
+	if sel.All {
+		for w := range columnar.Words(sel.N) {
+			open := ^dst.Valid[w]
+			base := w << 6
+			if rest := sel.N - base; rest < 64 {
+				open &= 1<<uint(rest) - 1
+			}
+			for ; open != 0; open &= open - 1 {
+				out[k] = int32(base + bits.TrailingZeros64(open))
+				k++
+			}
+		}
+	} else {
+		for _, i := range sel.Idx[:sel.N] {
+			out[k] = i
+			k += int(^dst.Valid[i>>6] >> (uint(i) & 63) & 1)
+		}
+	}
+	undecided := sel
+	if k < sel.N {
+		undecided = columnar.Sel{Idx: out, N: k}
+	}
+	if k == 0 {
 		return nil
 	}
 	b := s.blocks[1]
@@ -386,20 +419,16 @@ func (s *lazyStep) runLogic(p *Program, dst *columnar.Vec, n int, sel columnar.S
 		return err
 	}
 	right := p.regs[b.out]
-	for j := range undecided.N {
-		i := undecided.At(j)
-		if right.IsNull(i) {
-			continue
-		}
-		r := right.Bool(i)
-		switch {
-		case r == decides:
-		case left.IsNull(i):
-			continue
-		}
-		columnar.SetBit(dst.Valid, i)
-		if r {
-			columnar.SetBit(dst.Bits, i)
+	for w := range words {
+		l, lv := truthWords(left, w)
+		r, rv := truthWords(right, w)
+		open := ^dst.Valid[w]
+		if or {
+			dst.Bits[w] |= open & r & rv
+			dst.Valid[w] |= open & rv & (r | lv)
+		} else {
+			dst.Bits[w] = open & l & lv & r & rv
+			dst.Valid[w] |= open & rv & (^r | lv)
 		}
 	}
 	return nil

@@ -204,3 +204,43 @@ func BenchmarkSum(b *testing.B) {
 	}
 	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mrows/s")
 }
+
+func TestThreeValuedLogic(t *testing.T) {
+	bools := types.Of(types.Boolean)
+	a := &Column{0, types.Field{Name: "a", Type: bools, Nullable: true}}
+	b := &Column{1, types.Field{Name: "b", Type: bools, Nullable: true}}
+	values := []string{"true", "false", "null"}
+	var left, right []string
+	for i := range 90 { // all pairs, over more than one word
+		left, right = append(left, values[i%3]), append(right, values[i/3%3])
+	}
+	in := []columnar.Vec{*column(t, bools, left...), *column(t, bools, right...)}
+	and := map[string]string{"truetrue": "true", "truenull": "null", "nulltrue": "null", "nullnull": "null"}
+	or := map[string]string{"falsefalse": "false", "falsenull": "null", "nullfalse": "null", "nullnull": "null"}
+	p, err := Compile([]Expr{build(t, "and", a, b), build(t, "or", a, b), build(t, "and", a, BoolLit(true)),
+		build(t, "or", NullLit(bools), b)}, types.Schema{a.Field, b.Field}, Conf{ANSI: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sel := range []columnar.Sel{columnar.AllRows(90), {Idx: []int32{0, 3, 4, 5, 8, 63, 64, 71, 89}, N: 9}} {
+		vs, err := p.Eval(in, sel)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range sel.N {
+			i := sel.At(k)
+			l, r := left[i], right[i]
+			want := func(m map[string]string, l, r, other string) string {
+				if w, ok := m[l+r]; ok {
+					return w
+				}
+				return other
+			}
+			for j, w := range []string{want(and, l, r, "false"), want(or, l, r, "true"), want(and, l, "true", "false"), want(or, "null", r, "true")} {
+				if got := string(AppendText(nil, vs[j], i, nil, CastStyle)); got != w {
+					t.Errorf("%d: row %d (%s, %s): %s, want %s", j, i, l, r, got, w)
+				}
+			}
+		}
+	}
+}
