@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -169,6 +170,7 @@ func (d *driver) open(ctx context.Context) error {
 		}
 		d.scans = append(d.scans, i)
 	}
+	d.prune()
 	switch d.p.w.trigger.kind {
 	case availableNow:
 		for _, x := range d.sources {
@@ -193,6 +195,32 @@ func (d *driver) open(ctx context.Context) error {
 		Durable: d.conf.Get(keyDurability) == "power" && !d.temporary})
 	d.sink = sink
 	return err
+}
+
+// prune tells sources which columns the plan reads. A source that is scanned several times is told only if
+// all scans read the same ones: a batch has the columns of its scan, or all.
+func (d *driver) prune() {
+	scans := d.plan.Scans()
+	for k, x := range d.sources {
+		p, ok := x.src.(sources.Pruner)
+		if !ok {
+			continue
+		}
+		var columns []int
+		for i, s := range d.scans {
+			if s != k {
+				continue
+			}
+			if scans[i].Columns == nil || columns != nil && !slices.Equal(columns, scans[i].Columns) {
+				columns = nil
+				break
+			}
+			columns = append([]int{}, scans[i].Columns...)
+		}
+		if columns != nil {
+			p.Prune(columns)
+		}
+	}
 }
 
 // recover finds where the query goes on (MicroBatchExecution.populateStartOffsets).
