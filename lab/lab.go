@@ -202,9 +202,7 @@ func (d *decoder) options(key string, m *map[string]Text) func(*value) {
 		}
 		for _, e := range v.keys {
 			t := d.text(key+"."+e.key, e.val)
-			if t.Pos.IsZero() {
-				t.Pos = e.pos
-			}
+			t.Pos = e.pos // what is wrong with an option is mostly its name
 			(*m)[e.key] = t
 		}
 	}
