@@ -36,6 +36,7 @@ func ParseItem(text string) (SelectItem, error) { return Options{}.ParseItem(tex
 func (o Options) Parse(text string) (out []Statement, err error) {
 	err = o.run(text, func(p *parser) {
 		for {
+			p.params, p.named = 0, false
 			out = append(out, p.statement())
 			if p.tok().Kind != EOF && !p.isSym(";") {
 				p.leftover(false)
@@ -90,8 +91,9 @@ type parser struct {
 	hints  map[int]Token // index of a token → the /*+ comment right before it
 	i      int
 	depth  int
-	steps  int // tokens left to read, so that text which must be read twice on many levels ends
-	params int
+	steps  int    // tokens left to read, so that text which must be read twice on many levels ends
+	params int    // ? of the statement so far
+	named  bool   // a :name stands in the statement
 	stop   string // word that ends a list of aliased items, and so is no alias
 
 	lint     bool // warnings are wanted

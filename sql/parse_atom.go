@@ -32,18 +32,28 @@ func (p *parser) atom() Expr {
 			return p.starExcept(&Star{Span: t.Span})
 		case "?":
 			p.skip(1)
+			p.marker(t.Span, true)
 			p.params++
 			return &Param{t.Span, "", p.params - 1}
 		case ":":
 			if p.peek(1).Kind == Word {
 				p.skip(1)
 				name := p.next().Text
+				p.marker(p.from(t.Start), false)
 				return &Param{p.from(t.Start), name, 0}
 			}
 		}
 	}
 	p.unexpected()
 	return nil
+}
+
+// marker notes a parameter; the two kinds do not go together.
+func (p *parser) marker(s Span, positional bool) {
+	if positional && p.named || !positional && p.params > 0 {
+		p.failAt(s, errs.New("INVALID_QUERY_MIXED_QUERY_PARAMETERS"))
+	}
+	p.named = p.named || !positional
 }
 
 var numberSuffixes = []struct{ suffix, kind string }{{"BD", "bigdecimal"}, {"L", "long"}, {"S", "short"}, {"Y", "byte"},

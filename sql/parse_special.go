@@ -20,7 +20,9 @@ func (p *parser) specialCall(t Token) Expr {
 		return p.attempt(p.keywordCall)
 	case "TIMESTAMPADD", "TIMESTAMPDIFF", "TIMEDIFF", "DATEADD", "DATE_ADD", "DATEDIFF", "DATE_DIFF":
 		if dateParts[p.word(2)] && p.at(3) == "," {
-			return p.unitCall()
+			if x := p.attempt(p.unitCall); x != nil {
+				return x
+			}
 		}
 	case "STRUCT":
 		return p.structCall()
@@ -161,6 +163,9 @@ func (p *parser) unitCall() Expr {
 		f.Args = append(f.Args, p.expr())
 	}
 	p.needSym(")")
+	if len(f.Args) == 2 { // date_add(day, 1) of a column day
+		return nil
+	}
 	f.Span = p.from(t.Start)
 	return f
 }

@@ -44,7 +44,7 @@ SELECT CAST(a AS DECIMAL(10, 2)), TRY_CAST(b AS ARRAY<MAP<STRING, STRUCT<a: INT 
 SELECT EXTRACT(YEAR FROM d), POSITION('a' IN b), SUBSTRING(a FROM 2 FOR 3), substr(a FROM 1), OVERLAY(a PLACING b FROM 1 FOR 2), TRIM(a), TRIM('x' FROM a), TRIM(BOTH FROM a), TRIM(LEADING 'x' FROM a), TRIM(TRAILING FROM a)
 SELECT DATEADD(DAY, 1, d), timestampdiff(HOUR, a, b), date_add(d, 1), CURRENT_DATE, current_timestamp(), STRUCT(a AS x, b, 1 y), struct(1), named_struct('a', 1), (a AS x, b), array(1)[0], m['k'].f, f(x).y.z
 SELECT transform(a, x -> x + 1), aggregate(a, 0, (x, y) -> x + y, `select` -> `select`), IDENTIFIER('up' || 'per')(a), IDENTIFIER(:c), system.builtin.upper(x)
-SELECT :a + ?, ? || :b, v:a.b[0]['c'], x COLLATE UTF8_BINARY, s.`a.b`.c, `a``b`
+SELECT :a + :b, v:a.b[0]['c'], x COLLATE UTF8_BINARY, s.`a.b`.c, `a``b`
 SELECT INTERVAL 1 DAY 2 HOURS, INTERVAL '1-2' YEAR TO MONTH, INTERVAL '1 day', INTERVAL -3 SECONDS, INTERVAL - '3' DAY, INTERVAL :n DAY, interval + 1
 SELECT left(a, 1), right(b, 2), if(a, b, c), replace(a, b), date('2026-01-01'), `exists`(arr, x -> x > 1), any(a), first(a IGNORE NULLS), last(a) RESPECT NULLS, count(t.*)
 SELECT from_json(a, 'x INT') AS (p), explode(m) AS (k, v), inline(x) (a, b) FROM t
@@ -87,7 +87,7 @@ RESET
 RESET spark.sql.ansi.enabled
 DECLARE OR REPLACE VARIABLE v INT DEFAULT 3
 DECLARE v = 'x'
-EXECUTE IMMEDIATE 'SELECT ? + :a' INTO x, y USING 1 AS a, 2
+EXECUTE IMMEDIATE 'SELECT ?' INTO x, y USING 1 AS a, 2
 EXPLAIN EXTENDED SELECT 1
 DESCRIBE t
 DESC TABLE EXTENDED a.b
@@ -141,3 +141,4 @@ REFRESH TABLE t
 TRUNCATE TABLE t
 ANALYZE TABLE t COMPUTE STATISTICS FOR COLUMNS a, b
 COMMENT ON TABLE t IS 'x'
+SELECT ? + ? LIMIT ?
