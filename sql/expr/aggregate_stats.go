@@ -39,7 +39,17 @@ func buildMoments(c *Call) (*AggregateCall, error) {
 	}
 	for _, m := range momentFunctions {
 		if m.name == c.Name {
-			return c.aggregate(args, types.Of(types.Double), true, func() Aggregate { return momentsAgg{m.result} }), nil
+			result := m.result
+			if c.Conf.NaNStatistics {
+				result = func(n, m2, m3, m4 float64) (float64, bool) {
+					x, ok := m.result(n, m2, m3, m4)
+					if !ok && n > 0 {
+						return math.NaN(), true
+					}
+					return x, ok
+				}
+			}
+			return c.aggregate(args, types.Of(types.Double), true, func() Aggregate { return momentsAgg{result} }), nil
 		}
 	}
 	return nil, wrongArity(c.Name, "1", len(c.Args))

@@ -189,7 +189,7 @@ func (s *valueSet) has(v *columnar.Vec, i int) bool {
 func buildArray(c *Call) (Expr, error) {
 	t, ok := CommonTypeAll(c.Args, c.Conf)
 	if !ok {
-		return nil, diffTypes("array", c.Text(), c.Args, true)
+		return nil, diffTypes("array", c.Text(), c.Args, false)
 	}
 	args := CastAll(c.Args, t, c.Conf)
 	return NewScalar("array", types.ArrayOf(t, anyNullable(args)), false, args, c.Text(), valueRows(func(r *row, a *Appender) error {
@@ -250,8 +250,8 @@ func elementSearch(contains bool) func(c *Call) (Expr, error) {
 			}
 			return nil, nullTypeError(c)
 		}
-		if a.Kind != types.Array {
-			return nil, c.diffElement(1)
+		if err := call.needArray(text, 0, false); err != nil {
+			return nil, err
 		}
 		if err := call.sameElement(1); err != nil {
 			return nil, err

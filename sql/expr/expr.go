@@ -20,6 +20,8 @@ type Conf struct {
 	TimeType bool
 	// CutDecimals is spark.sql.decimalOperations.allowPrecisionLoss=false: result scales are cut at 38 digits.
 	CutDecimals bool
+	// NaNStatistics is spark.sql.legacy.statisticalAggregate: sample statistics of one row are NaN, not NULL.
+	NaNStatistics bool
 	// LastMapKeyWins is spark.sql.mapKeyDedupPolicy=LAST_WIN: of equal keys of a map the last value is
 	// kept instead of an error.
 	LastMapKeyWins bool

@@ -69,7 +69,12 @@ func elementParams(name string, indexed bool) func(args []Expr, i, arity int) ([
 }
 
 func foldParams(args []Expr, i, arity int) ([]types.Field, error) {
-	if err := wantCollection("aggregate", args, 0, types.Array); err != nil {
+	shown := args
+	if len(args) == 3 {
+		id := &LambdaVar{Name: "id", Unbound: true}
+		shown = append(append([]Expr{}, args...), &Lambda{Params: []*LambdaVar{id}, Body: id})
+	}
+	if err := wantCollection("aggregate", shown, 0, types.Array); err != nil {
 		return nil, err
 	}
 	acc := types.Field{Name: "acc", Nullable: true}

@@ -345,10 +345,7 @@ func buildRLike(c *Call) (Expr, error) {
 		})
 	})(c)
 	if s, ok := e.(*Scalar); ok {
-		s.Text = callText("RLIKE", c.Args)
-		if c.Name == "regexp_like" {
-			s.Text = c.Text()
-		}
+		s.Text = callText(strings.ToUpper(c.Name), c.Args)
 	}
 	return e, err
 }

@@ -87,6 +87,8 @@ func anyNullable(es []Expr) bool {
 type LambdaVar struct {
 	Name  string
 	Field types.Field
+	// Unbound parameters have no type yet and print as their names: for errors.
+	Unbound bool
 }
 
 // Type of the parameter.
@@ -98,7 +100,12 @@ func (v *LambdaVar) Nullable() bool { return v.Field.Nullable }
 // Children of a parameter: none.
 func (v *LambdaVar) Children() []Expr { return nil }
 
-func (v *LambdaVar) String() string { return "namedlambdavariable()" }
+func (v *LambdaVar) String() string {
+	if v.Unbound {
+		return v.Name
+	}
+	return "namedlambdavariable()"
+}
 
 // Lambda is a function argument "x -> body". It is no value by itself; its type is the body's.
 type Lambda struct {
@@ -117,8 +124,8 @@ func (l *Lambda) Children() []Expr { return []Expr{l.Body} }
 
 func (l *Lambda) String() string {
 	s := "lambdafunction(" + l.Body.String()
-	for range l.Params {
-		s += ", namedlambdavariable()"
+	for _, p := range l.Params {
+		s += ", " + p.String()
 	}
 	return s + ")"
 }

@@ -44,6 +44,19 @@ func variantFunctions() []Function {
 		}),
 		fn("variant_get(v, path[, type])", "The part of a VARIANT at a path, as a type.", variantGet(false)),
 		fn("try_variant_get(v, path[, type])", "As variant_get, null where the value is not of the type.", variantGet(true)),
+		{Name: "semi_structured_extract", Signature: "v:path", Doc: "The part of a VARIANT at a path.", Portable: true, Hidden: true, Build: func(c *Call) (Expr, error) {
+			path, _ := constText(c.Args[1], c.Conf)
+			if !strings.HasPrefix(path, "[") {
+				path = "." + path
+			}
+			call := *c
+			call.Args = []Expr{c.Args[0], StringLit("$" + path)}
+			e, err := variantGet(false)(&call)
+			if s, ok := e.(*Scalar); ok { // it is named as the field is
+				s.Text = strings.Trim(path[max(strings.LastIndexAny(path, ".["), 0)+1:], "]'\"")
+			}
+			return e, err
+		}},
 		fn("schema_of_variant(v)", "The type of a VARIANT's value.", func(c *Call) (Expr, error) {
 			if err := c.Arity(1, 1); err != nil {
 				return nil, err
