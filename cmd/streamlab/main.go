@@ -21,6 +21,7 @@ import (
 	"streamlab/labs"
 	"streamlab/tui"
 	"streamlab/tui/term"
+	"streamlab/tui/term/preinit"
 )
 
 // app is what commands share; tests replace its streams.
@@ -34,10 +35,11 @@ type app struct {
 }
 
 func main() {
+	preinit.Restore()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
-	os.Exit(a.run(ctx, os.Args[1:]))
+	os.Exit(term.Code(a.run(ctx, os.Args[1:])))
 }
 
 // run carries out one command line and gives the exit code of tui.md 13.
