@@ -139,7 +139,8 @@ func (s *Session) onClose(f func() error) {
 func exprConf(c *Conf) expr.Conf {
 	return expr.Conf{Zone: c.zone(), ANSI: c.flag(keyANSI), TimeType: c.Get("spark.sql.timeType.enabled") == "true",
 		CutDecimals:    c.Get("spark.sql.decimalOperations.allowPrecisionLoss") == "false",
-		LastMapKeyWins: c.Get("spark.sql.mapKeyDedupPolicy") == "LAST_WIN"}
+		LastMapKeyWins: c.Get("spark.sql.mapKeyDedupPolicy") == "LAST_WIN",
+		NaNStatistics:  c.Get("spark.sql.legacy.statisticalAggregate") == "true"}
 }
 
 func planConf(c *Conf) plan.Conf { return plan.Conf{Expr: exprConf(c), Get: c.Get} }
