@@ -73,10 +73,10 @@ func (x *resolver) call(f *sql.FuncCall) expr.Expr {
 	}
 	if g := generatorKind(name); g != "" {
 		if _, ok := expr.Lookup(name); !ok || generatorNames[name] != "" {
-			if x.inAggregate || !x.generators {
+			if !x.lateral {
 				x.fail(f, "UNSUPPORTED_GENERATOR.OUTSIDE_SELECT", "plan", "")
 			}
-			x.fail(f, "UNSUPPORTED_GENERATOR.NESTED_IN_EXPRESSIONS", "expression", `"`+callText(name, x.exprs(f.Args))+`"`)
+			return x.generator(f) // items refuses it where it is nested
 		}
 	}
 	if tableFunctions[name] {
@@ -157,6 +157,12 @@ func (x *resolver) arguments(f *sql.FuncCall, name string, fn *expr.Function) *e
 		for k, i := range lambdas {
 			l := nthLambda(f, k)
 			params, err := fn.LambdaParams(plain, i, len(l.Params))
+			if err != nil { // the error shows the lambdas as they are written
+				for n, j := range lambdas {
+					plain[j] = x.unboundLambda(nthLambda(f, n))
+				}
+				_, err = fn.LambdaParams(plain, i, len(l.Params))
+			}
 			x.a.check(f, err)
 			c.Args[i] = x.lambda(l, params)
 		}
@@ -174,6 +180,20 @@ func nthLambda(f *sql.FuncCall, k int) *sql.Lambda {
 		}
 	}
 	return nil
+}
+
+// unboundLambda is a lambda whose parameters have no types, for errors to show.
+func (x *resolver) unboundLambda(l *sql.Lambda) expr.Expr {
+	out := &expr.Lambda{}
+	n := len(x.lambdas)
+	for _, name := range l.Params {
+		v := &expr.LambdaVar{Name: name, Field: types.Field{Name: name, Nullable: true}, Unbound: true}
+		out.Params = append(out.Params, v)
+		x.lambdas = append(x.lambdas, v)
+	}
+	out.Body = x.expr(l.Body)
+	x.lambdas = x.lambdas[:n]
+	return out
 }
 
 func (x *resolver) lambda(l *sql.Lambda, params []types.Field) expr.Expr {

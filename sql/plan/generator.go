@@ -30,9 +30,6 @@ func (x *resolver) generator(f *sql.FuncCall) expr.Expr {
 	y.generators = false
 	var args []expr.Expr
 	for _, a := range f.Args {
-		if n, ok := a.(*sql.FuncCall); ok && generatorKind(functionName(n.Name)) != "" {
-			x.fail(f, "UNSUPPORTED_GENERATOR.NESTED_IN_EXPRESSIONS", "expression", `"`+name+`(…)"`)
-		}
 		args = append(args, y.expr(a))
 	}
 	x.sc = y.sc
@@ -109,8 +106,18 @@ func (x *resolver) generator(f *sql.FuncCall) expr.Expr {
 			g.out = append(g.out, types.Field{Name: "col" + itoa(c), Type: t, Nullable: null})
 		}
 	case "json_tuple":
+		for _, a := range args {
+			if k := a.Type().Kind; k != types.String && k != types.Null {
+				x.fail(f, "DATATYPE_MISMATCH.NON_STRING_TYPE", "sqlExpr", `"`+g.text+`"`, "funcName", "`json_tuple`")
+			}
+		}
 		if len(args) < 2 {
 			x.fail(f, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "functionName", "`json_tuple`", "expectedNum", "> 1", "actualNum", len(args), "docroot", docroot)
+		}
+		for _, a := range args {
+			if a.Type().Kind != types.String {
+				x.fail(f, "DATATYPE_MISMATCH.NON_STRING_TYPE", "sqlExpr", `"`+g.text+`"`, "funcName", "`json_tuple`")
+			}
 		}
 		for i := range args[1:] {
 			g.out = append(g.out, types.Field{Name: "c" + itoa(i), Type: types.Of(types.String), Nullable: true})
