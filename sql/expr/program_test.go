@@ -244,3 +244,36 @@ func TestThreeValuedLogic(t *testing.T) {
 		}
 	}
 }
+
+func TestCaseMergesArrays(t *testing.T) {
+	a := intColumn(0, "a")
+	in := []columnar.Vec{bigints(200, func(i int) int64 { return int64(i % 3) })}
+	one, two := build(t, "array", a), build(t, "array", a, BigIntLit(9))
+	e, err := NewCase([]Branch{{build(t, "=", a, IntLit(0)), one}, {build(t, "=", a, IntLit(1)), two}}, nil, Conf{ANSI: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	item, err := NewGetItem(e, IntLit(0), Conf{ANSI: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Compile([]Expr{e, item, build(t, "isnull", e)}, types.Schema{a.Field}, Conf{ANSI: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sel := range []columnar.Sel{columnar.AllRows(200), {Idx: []int32{1, 2, 66, 70}, N: 4}} {
+		vs, err := p.Eval(in, sel)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range sel.N {
+			i := sel.At(k)
+			want := [][3]string{{"[0]", "0", "false"}, {"[1, 9]", "1", "false"}, {"null", "null", "true"}}[i%3]
+			for j, w := range want {
+				if got := string(AppendText(nil, vs[j], i, nil, CastStyle)); got != w {
+					t.Fatalf("%d: row %d: %s, want %s", j, i, got, w)
+				}
+			}
+		}
+	}
+}
