@@ -136,6 +136,34 @@ func TestPartsJoin(t *testing.T) {
 	}
 }
 
+func TestBigMapKeepsTheLastOfEqualKeys(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("{\"m\":{")
+	for i := range 300 {
+		fmt.Fprintf(&b, "\"k%d\":%d,", i%150, i)
+	}
+	b.WriteString("\"k0\":7}}")
+	rows, err := readAll(t, settings("json"), "m MAP<STRING, INT>", b.String(), nil)
+	if err != nil || strings.Count(rows[0], "->") != 150 || !strings.Contains(rows[0], "k0 -> 7}") || !strings.Contains(rows[0], "k149 -> 299") {
+		t.Error(rows, err)
+	}
+}
+
+func TestDeepNestingIsBad(t *testing.T) {
+	deep := strings.Repeat("[", 100_000)
+	rows, err := readAll(t, settings("json"), "a STRING", "{\"a\":"+deep+"\n{\"a\":1}", nil)
+	if got := strings.Join(rows, "/"); err != nil || got != "NULL/1" {
+		t.Error(got, err)
+	}
+	n, err := NewInferrer(settings("json"))
+	if err == nil {
+		err = n.Record([]byte("{\"a\":" + deep))
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 func TestRecordTooLarge(t *testing.T) {
 	text := "{\"a\":1}\n{\"s\":\"" + strings.Repeat("x", MaxRecord+10) + "\"}\n"
 	_, err := readAll(t, settings("json"), "a INT", text, nil)

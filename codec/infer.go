@@ -245,7 +245,7 @@ func (n *Inferrer) jsonRecord(rec []byte) {
 	n.any = true
 	dec := json.NewDecoder(bytes.NewReader(rec))
 	dec.UseNumber()
-	t, err := n.jsonType(dec)
+	t, err := n.jsonType(dec, 0)
 	if t.Kind == types.Array && t.Elem.Kind == types.Struct {
 		t = *t.Elem
 	}
@@ -257,7 +257,10 @@ func (n *Inferrer) jsonRecord(rec []byte) {
 }
 
 // jsonType reads one value and says its type.
-func (n *Inferrer) jsonType(dec *json.Decoder) (types.DataType, error) {
+func (n *Inferrer) jsonType(dec *json.Decoder, deep int) (types.DataType, error) {
+	if deep > maxDepth {
+		return types.DataType{}, errors.New("nested too deeply")
+	}
 	tok, err := dec.Token()
 	if err != nil {
 		return types.DataType{}, err
@@ -273,7 +276,7 @@ func (n *Inferrer) jsonType(dec *json.Decoder) (types.DataType, error) {
 		if v == '[' {
 			elem := types.Of(types.Null)
 			for dec.More() {
-				t, err := n.jsonType(dec)
+				t, err := n.jsonType(dec, deep+1)
 				if err != nil {
 					return t, err
 				}
@@ -295,7 +298,7 @@ func (n *Inferrer) jsonType(dec *json.Decoder) (types.DataType, error) {
 			if !ok {
 				return st, io.ErrUnexpectedEOF
 			}
-			t, err := n.jsonType(dec)
+			t, err := n.jsonType(dec, deep+1)
 			if err != nil {
 				return st, err
 			}

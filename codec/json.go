@@ -392,6 +392,7 @@ func (d *jsonDecoder) mapping(c *column, r int) verdict {
 	keys, vals := c.kids[0], c.kids[1]
 	start := keys.n
 	all := fits
+	var seen map[string]int // keys of a big map
 	d.space()
 	if d.i < len(d.s) && d.s[d.i] == '}' {
 		d.i++
@@ -410,11 +411,9 @@ func (d *jsonDecoder) mapping(c *column, r int) verdict {
 				return broken
 			}
 		} else {
-			for k := start; k < keys.n; k++ {
-				if string(keys.data[keys.off[k]:keys.off[k+1]]) == string(name) {
-					c.drop(k)
-					break
-				}
+			if k := findKey(keys, start, name, &seen); k >= 0 {
+				c.drop(k)
+				seen = nil
 			}
 			k := keys.next()
 			keys.setBytes(k, name)
@@ -448,6 +447,31 @@ func (d *jsonDecoder) mapping(c *column, r int) verdict {
 			return broken
 		}
 	}
+}
+
+// findKey finds an equal key among those from start on, -1 if there is none. Big maps get an index, so that
+// their cost stays in proportion.
+func findKey(keys *column, start int, name []byte, seen *map[string]int) int {
+	at := func(k int) []byte { return keys.data[keys.off[k]:keys.off[k+1]] }
+	if keys.n-start < 64 {
+		for k := start; k < keys.n; k++ {
+			if string(at(k)) == string(name) {
+				return k
+			}
+		}
+		return -1
+	}
+	if *seen == nil {
+		*seen = map[string]int{}
+		for k := start; k < keys.n; k++ {
+			(*seen)[string(at(k))] = k
+		}
+	}
+	if k, ok := (*seen)[string(name)]; ok {
+		return k
+	}
+	(*seen)[string(name)] = keys.n // where it will stand
+	return -1
 }
 
 // drop removes entry k of a map by gathering the children without it. Equal keys are rare.

@@ -423,14 +423,22 @@ func (s *Source) Commit(_ context.Context, end sources.Offset) error {
 	return nil
 }
 
-// Metrics are counts that Spark does not have: files left out because of maxFileAge, records that did not
-// fit.
+// Metrics are counts that Spark does not have, where they are not zero: files left out because of maxFileAge,
+// records that did not fit.
 func (s *Source) Metrics(sources.Offset) map[string]string {
-	return map[string]string{
-		"filesIgnoredTooOld": strconv.FormatInt(s.tooOld, 10),
-		"malformedRecords":   strconv.FormatInt(s.malformed.all.Load(), 10),
-		"droppedRecords":     strconv.FormatInt(s.malformed.dropped.Load(), 10),
+	var m map[string]string
+	put := func(name string, n int64) {
+		if n > 0 {
+			if m == nil {
+				m = map[string]string{}
+			}
+			m[name] = strconv.FormatInt(n, 10)
+		}
 	}
+	put("filesIgnoredTooOld", s.tooOld)
+	put("malformedRecords", s.malformed.all.Load())
+	put("droppedRecords", s.malformed.dropped.Load())
+	return m
 }
 
 // Close does nothing: no file stays open between batches.
