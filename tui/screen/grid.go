@@ -257,10 +257,15 @@ func (g *Grid) Draw(v canvas.View, focused bool) {
 	if g.plain {
 		x0 = 1
 	}
-	cols := g.visible(v.W - x0)
+	widths := append([]int(nil), g.widths...)
+	if len(widths) > 1 {
+		// A long first column stays on the screen and must leave room for one more.
+		widths[0] = min(widths[0], max(10, (v.W-x0)/2-1))
+	}
+	cols := g.visible(v.W-x0, widths)
 	x := x0
 	for _, c := range cols {
-		w := min(g.widths[c], v.W-x)
+		w := min(widths[c], v.W-x)
 		h := g.head(c, g.res.Columns[c])
 		if g.sorted == c {
 			if g.desc {
@@ -274,7 +279,7 @@ func (g *Grid) Draw(v canvas.View, focused bool) {
 		} else {
 			v.Fit(x, 0, w, h, canvas.Muted)
 		}
-		x += g.widths[c] + 2
+		x += widths[c] + 2
 	}
 	if n == 0 {
 		v.Put(2, 2, "no rows", canvas.Muted)
@@ -293,7 +298,7 @@ func (g *Grid) Draw(v canvas.View, focused bool) {
 		}
 		x := x0
 		for _, c := range cols {
-			w := min(g.widths[c], v.W-x)
+			w := min(widths[c], v.W-x)
 			st := canvas.Text
 			cell := Cell{Null: true}
 			if c < len(row) {
@@ -311,7 +316,7 @@ func (g *Grid) Draw(v canvas.View, focused bool) {
 			if cur && focused && c == g.col {
 				v.Paint(x, y, w, canvas.Cursor)
 			}
-			x += g.widths[c] + 2
+			x += widths[c] + 2
 		}
 		if cur && focused {
 			v.Paint(x0, y, v.W-x0, canvas.Bold)
@@ -321,7 +326,7 @@ func (g *Grid) Draw(v canvas.View, focused bool) {
 
 // visible chooses the columns for w cells: the first, then those from left on, scrolled so that the
 // cursor's column is among them.
-func (g *Grid) visible(w int) []int {
+func (g *Grid) visible(w int, widths []int) []int {
 	n := len(g.res.Columns)
 	if n == 0 {
 		return nil
@@ -333,13 +338,13 @@ func (g *Grid) visible(w int) []int {
 	}
 	for {
 		cols := []int{0}
-		x := g.widths[0] + 2
+		x := widths[0] + 2
 		for c := g.left; c < n; c++ {
-			if x+min(g.widths[c], 8) > w {
+			if x+min(widths[c], 8) > w {
 				break
 			}
 			cols = append(cols, c)
-			x += g.widths[c] + 2
+			x += widths[c] + 2
 		}
 		last := cols[len(cols)-1]
 		if g.col <= last || g.left >= n-1 {
