@@ -80,41 +80,39 @@ func (o *dedup) open(r *run) (int, error) {
 	o.out = newRowsBuffer(o.in)
 	c := &o.count
 	dups := int64(0)
-	for p := range parts {
-		err := o.child.part(r, 0, p, func(ch *chunk) error {
-			sel := ch.sel
-			if o.timeCol >= 0 {
-				sel = onTime(o.eventTime(ch), sel, late, &o.idx)
-				c.NumRowsDroppedByWatermark += int64(ch.sel.N - sel.N)
-			}
-			if sel.N == 0 {
-				return nil
-			}
-			for i, k := range o.keys {
-				o.cols[i] = &ch.cols[k]
-			}
-			o.e.encode(o.cols, sel)
-			o.groups = grow(o.groups[:0], sel.N)
-			had := len(o.t.dirty)
-			o.upsertNew(sel.N)
-			o.idx2 = o.idx2[:0]
-			for k := range sel.N { // a new key is put on the dirty list by its first row, in row order
-				if had < len(o.t.dirty) && o.t.dirty[had] == o.groups[k] {
-					had++
-					i := sel.At(k)
-					o.idx2 = append(o.idx2, int32(i))
-					o.remember(o.groups[k], ch, i)
-				}
-			}
-			dups += int64(sel.N - len(o.idx2))
-			if len(o.idx2) > 0 {
-				o.out.add(ch.cols, columnar.Sel{Idx: o.idx2, N: len(o.idx2)})
-			}
-			return nil
-		})
-		if err != nil {
-			return 0, err
+	err = r.inOrder(o.child, o.in, parts, func(p int, ch *chunk) error {
+		sel := ch.sel
+		if o.timeCol >= 0 {
+			sel = onTime(o.eventTime(ch), sel, late, &o.idx)
+			c.NumRowsDroppedByWatermark += int64(ch.sel.N - sel.N)
 		}
+		if sel.N == 0 {
+			return nil
+		}
+		for i, k := range o.keys {
+			o.cols[i] = &ch.cols[k]
+		}
+		o.e.encode(o.cols, sel)
+		o.groups = grow(o.groups[:0], sel.N)
+		had := len(o.t.dirty)
+		o.upsertNew(sel.N)
+		o.idx2 = o.idx2[:0]
+		for k := range sel.N { // a new key is put on the dirty list by its first row, in row order
+			if had < len(o.t.dirty) && o.t.dirty[had] == o.groups[k] {
+				had++
+				i := sel.At(k)
+				o.idx2 = append(o.idx2, int32(i))
+				o.remember(o.groups[k], ch, i)
+			}
+		}
+		dups += int64(sel.N - len(o.idx2))
+		if len(o.idx2) > 0 {
+			o.out.add(ch.cols, columnar.Sel{Idx: o.idx2, N: len(o.idx2)})
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
 	}
 	c.NumRowsUpdated = int64(len(o.t.dirty))
 	c.CustomMetrics = map[string]int64{"numDroppedDuplicateRows": dups}

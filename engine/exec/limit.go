@@ -88,22 +88,21 @@ func (o *streamLimit) open(r *run) (int, error) {
 		had = *o.passed()
 	}
 	left := o.n - had
-	for p := range parts {
-		err := o.child.part(r, 0, p, func(c *chunk) error { // all input is consumed: state below must be complete
-			sel := c.sel
-			sel.N = int(min(int64(sel.N), left))
-			if sel.N > 0 {
-				left -= int64(sel.N)
-				if !sel.All {
-					sel.Idx = sel.Idx[:sel.N]
-				}
-				o.buf.add(c.cols, sel)
+	// all input is consumed: state below must be complete
+	err = r.inOrder(o.child, o.schema, parts, func(p int, c *chunk) error {
+		sel := c.sel
+		sel.N = int(min(int64(sel.N), left))
+		if sel.N > 0 {
+			left -= int64(sel.N)
+			if !sel.All {
+				sel.Idx = sel.Idx[:sel.N]
 			}
-			return nil
-		})
-		if err != nil {
-			return 0, err
+			o.buf.add(c.cols, sel)
 		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
 	}
 	if o.buf.n > 0 {
 		*o.passed() += int64(o.buf.n)

@@ -61,23 +61,25 @@ type Stateful interface {
 
 // Plan is a compiled query.
 type Plan struct {
-	conf      Conf
-	root      operator
-	schema    types.Schema
-	arrow     *arrow.Schema
-	scans     []*scan
-	marks     []*watermark
-	stateful  []Stateful
-	batch     bool // static rows only
-	task      *Task
-	run       *run
-	parts     []*result
-	mu        sync.Mutex
-	idle      []int // worker numbers that readers of partitions may use
-	nextIdle  int
-	seedBase  uint64
-	first     error // what Spark finds out in the first batch only
-	redefined bool  // a watermark above another: fails when there is one
+	conf         Conf
+	root         operator
+	schema       types.Schema
+	arrow        *arrow.Schema
+	scans        []*scan
+	marks        []*watermark
+	stateful     []Stateful
+	batch        bool // static rows only
+	task         *Task
+	run          *run
+	parts        []*result
+	mu           sync.Mutex
+	earlyWorkers []int
+	early        *ahead[[]arrow.RecordBatch]
+	idle         []int // worker numbers that readers of partitions may use
+	nextIdle     int
+	seedBase     uint64
+	first        error // what Spark finds out in the first batch only
+	redefined    bool  // a watermark above another: fails when there is one
 }
 
 // Build compiles a plan. It reads nothing.
@@ -153,6 +155,7 @@ func (p *Plan) Load(v *store.View) error {
 
 // Reset empties the state tables, after a batch that failed: the caller loads again.
 func (p *Plan) Reset() {
+	p.stopEarly()
 	for _, s := range p.stateful {
 		s.reset()
 	}
@@ -165,6 +168,7 @@ func (p *Plan) Bind(t *Task) error {
 		return errs.New("INTERNAL_ERROR", "message", "more inputs than scans")
 	}
 	t.Counters = &Counters{ScanRows: make([]int64, len(p.scans)), EventTimes: make([]EventTime, len(p.marks))}
+	p.stopEarly()
 	t.lateUs, t.evictUs = t.LateWatermarkMs*1000, t.EvictWatermarkMs*1000
 	p.task, p.parts = t, nil
 	for _, s := range p.stateful {
@@ -189,7 +193,11 @@ func (p *Plan) Partitions(ctx context.Context, t *Task) []columnar.Partition {
 	if err != nil {
 		return []columnar.Partition{&result{p: p, err: err}}
 	}
+	p.stopEarly()
 	p.parts = make([]*result, n)
+	if r.units(n) > 1 {
+		p.computeEarly(r, n)
+	}
 	out := make([]columnar.Partition, n)
 	for i := range out {
 		p.parts[i] = &result{p: p, r: r, part: i, cache: len(p.stateful) > 0}
@@ -198,8 +206,37 @@ func (p *Plan) Partitions(ctx context.Context, t *Task) []columnar.Partition {
 	return out
 }
 
+// computeEarly lets the other workers compute parts while the sink takes them one after the other.
+func (p *Plan) computeEarly(r *run, parts int) {
+	var workers []int
+	for range r.workers - 1 {
+		workers = append(workers, p.acquire())
+	}
+	p.early = runAhead("result", parts, workers, func(w, part int) (rows []arrow.RecordBatch, err error) {
+		err = p.pull(r, w, part, func(rb arrow.RecordBatch) bool {
+			rows = append(rows, rb)
+			return true
+		})
+		return rows, err
+	})
+	p.earlyWorkers = workers
+}
+
+// stopEarly ends what computeEarly began.
+func (p *Plan) stopEarly() {
+	if p.early == nil {
+		return
+	}
+	p.early.stop()
+	for _, w := range p.earlyWorkers {
+		p.release(w)
+	}
+	p.early, p.earlyWorkers = nil, nil
+}
+
 // Finish reads what the sink left unread, so that counters are complete, and fills the counters.
 func (p *Plan) Finish(ctx context.Context, t *Task) error {
+	defer p.stopEarly()
 	for _, x := range p.parts {
 		if x.done {
 			continue
@@ -284,6 +321,7 @@ type result struct {
 	cache bool // rows come from state and cannot be computed twice
 	err   error
 	done  bool // read to the end once
+	taken bool // asked for from the workers that compute ahead
 	rows  []arrow.RecordBatch
 }
 
@@ -291,6 +329,20 @@ func (x *result) String() string { return "part " + strconv.Itoa(x.part) }
 
 // Rows computes the part, or yields what was computed before.
 func (x *result) Rows(ctx context.Context) columnar.Rows {
+	if a := x.p.early; a != nil && x.err == nil && !x.taken {
+		x.taken = true
+		rows, mine, err := a.take(x.part)
+		if err != nil {
+			return columnar.Fail(err)
+		}
+		if !mine {
+			x.done = true
+			if x.cache {
+				x.rows = rows
+			}
+			return columnar.Batches{List: rows}.Rows(ctx)
+		}
+	}
 	if x.err != nil {
 		return columnar.Fail(x.err)
 	}

@@ -305,12 +305,11 @@ func (o *streamJoin) open(r *run) (int, error) {
 		first = 1
 	}
 	for _, i := range []int{first, 1 - first} {
-		for p := range parts[i] {
-			o.sides[i].keys.Begin(r.exprTask(p))
-			err := o.sides[i].child.part(r, 0, p, func(c *chunk) error { return o.take(i, c, late, evict) })
-			if err != nil {
-				return 0, err
-			}
+		s := o.sides[i]
+		s.keys.Begin(r.exprTask(0)) // keys of streams are deterministic: one task serves all parts
+		err := r.inOrder(s.child, s.in, parts[i], func(p int, c *chunk) error { return o.take(i, c, late, evict) })
+		if err != nil {
+			return 0, err
 		}
 	}
 	if err := o.evict(evict); err != nil {

@@ -1,8 +1,8 @@
 package exec
 
 import (
-	"testing"
 	"os"
+	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
