@@ -43,18 +43,18 @@ type model struct {
 	toast  safe.Line
 	toastN int
 
-	jobs   map[jobKey]*job
-	jobN   int
-	ticks  int       // number of the tick that counts; older ones are dropped
-	fast   time.Time // until then look often: a command has just been sent
-	versio int64     // sum of the snapshots' versions at the last look
-	nq     int
-	second int64
-	blur   bool
-	mouse  bool
-	utc    bool
-	ctrlC  time.Time
-	quits  bool
+	jobs    map[jobKey]*job
+	jobN    int
+	ticks   int       // number of the tick that counts; older ones are dropped
+	fast    time.Time // until then look often: a command has just been sent
+	version int64     // sum of the snapshots' versions at the last look
+	nq      int
+	second  int64
+	blur    bool
+	mouse   bool
+	utc     bool
+	ctrlC   time.Time
+	quits   bool
 }
 
 type jobKey struct {
@@ -143,7 +143,7 @@ func (m *model) opened(w screen.Workbench) {
 	m.tabs[2] = []screen.Screen{screen.NewSQL(m.sh)}
 	m.tabs[4] = []screen.Screen{screen.NewEvents(m.sh)}
 	m.tabs[3] = m.tabs[3][:1]
-	m.versio, m.nq = -1, -1
+	m.version, m.nq = -1, -1
 	m.fast = m.clock().Add(3 * time.Second)
 	m.look()
 }
@@ -270,8 +270,8 @@ func (m *model) look() bool {
 	for i, q := range qs {
 		sum += q.Version * int64(i+1)
 	}
-	if sum != m.versio || len(qs) != m.nq {
-		m.versio, m.nq = sum, len(qs)
+	if sum != m.version || len(qs) != m.nq {
+		m.version, m.nq = sum, len(qs)
 		moved = true
 		m.sh.Queries = qs
 	}

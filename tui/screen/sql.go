@@ -460,14 +460,16 @@ func (s *SQL) drawCatalog(v canvas.View) {
 	}
 }
 
-var keywords = map[string]bool{}
-
-func init() {
-	for _, w := range strings.Fields(`select from where group by order having limit offset as and or not in is
+var keywords = wordSet(`select from where group by order having limit offset as and or not in is
 		null like between case when then else end join left right inner outer on using union all distinct
-		with values asc desc exists cast over partition recursive pragma explain`) {
-		keywords[w] = true
+		with values asc desc exists cast over partition recursive pragma explain`)
+
+func wordSet(words string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		m[w] = true
 	}
+	return m
 }
 
 // colourSQL gives a style per byte of a line: keywords, strings, numbers and comments. SQLite's words,
