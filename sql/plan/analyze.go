@@ -129,6 +129,7 @@ type column struct {
 	field types.Field
 	// hidden columns are reached by their qualifier only and not by stars: the sides of USING.
 	hidden bool
+	auto   bool // of a subquery without alias, which errors give a name
 }
 
 // scope is what names mean at a place: the columns of node, and the scope of the query around.

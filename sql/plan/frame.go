@@ -26,7 +26,7 @@ func WithWatermark(n Node, column, delay string) (Node, error) {
 		e, perr := sql.ParseExpr(column)
 		if name, ok := e.(*sql.Name); perr == nil && ok && len(name.Parts) > 1 {
 			if k := n.Schema().Index(name.Parts[0]); k >= 0 {
-				return nil, errs.New("EVENT_TIME_MUST_BE_TOP_LEVEL_COLUMN", "eventExpr", `"`+strings.Join(name.Parts, ".")+`"`)
+				return nil, errs.New("EVENT_TIME_MUST_BE_TOP_LEVEL_COLUMN", "eventExpr", strings.Join(name.Parts, "."))
 			}
 		}
 		return nil, proposalError(column, n.Schema())

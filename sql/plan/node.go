@@ -168,6 +168,7 @@ type WindowCall struct {
 	Out         types.DataType
 	Null        bool
 	Text        string // as Spark prints it, with OVER
+	over        string // what stands behind OVER, with qualified columns
 }
 
 // TimeWindow appends the struct column Name<start, end> of the time windows that a row is in: one row for

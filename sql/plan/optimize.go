@@ -169,8 +169,14 @@ func pushThroughUnary(n Node) Node {
 	switch x := f.Child.(type) {
 	case *Sort:
 		below = plain
-	case *Generate, *TimeWindow, *SessionWindow, *Expand:
+	case *Generate, *TimeWindow, *SessionWindow:
 		below = plain
+	case *Expand:
+		below = func(e expr.Expr) (expr.Expr, bool) {
+			_, fits := plain(e)
+			columnsIn(e, func(c *expr.Column) { fits = fits && passedOn(x, c.Index) })
+			return e, fits
+		}
 	case *Watermark:
 		below = func(e expr.Expr) (expr.Expr, bool) {
 			fits := timeless(e)
@@ -212,6 +218,17 @@ func pushThroughUnary(n Node) Node {
 		out = &Filter{Child: out, Cond: keep}
 	}
 	return out
+}
+
+// passedOn reports that column i of an Expand is column i of its child in every copy.
+func passedOn(x *Expand, i int) bool {
+	for _, p := range x.Projections {
+		c, ok := p[i].(*expr.Column)
+		if !ok || c.Index != i {
+			return false
+		}
+	}
+	return true
 }
 
 func pushThroughUnion(n Node) Node {
@@ -406,6 +423,17 @@ func inferConditions(n Node) Node {
 		return n
 	}
 	leftKnown, rightKnown := conditionsOf(j.Left), conditionsOf(j.Right)
+	fromLeft, fromRight := leftKnown, rightKnown
+	if w := len(j.Left.Schema()); j.Residual != nil {
+		for _, c := range expr.Conjuncts(j.Residual) {
+			switch side(c, w) {
+			case leftSide:
+				fromLeft = append(fromLeft[:len(fromLeft):len(fromLeft)], c)
+			case rightSide:
+				fromRight = append(fromRight[:len(fromRight):len(fromRight)], moved(c, -w))
+			}
+		}
+	}
 	var left, right []expr.Expr
 	for i := range j.LeftKeys {
 		if len(j.NullSafe) > i && j.NullSafe[i] {
@@ -414,11 +442,11 @@ func inferConditions(n Node) Node {
 		l, r := j.LeftKeys[i], j.RightKeys[i]
 		if toLeft {
 			left = append(left, notNull(l)...)
-			left = append(left, carried(rightKnown, r, l)...)
+			left = append(left, carried(fromRight, r, l)...)
 		}
 		if toRight {
 			right = append(right, notNull(r)...)
-			right = append(right, carried(leftKnown, l, r)...)
+			right = append(right, carried(fromLeft, l, r)...)
 		}
 	}
 	w := len(j.Left.Schema())

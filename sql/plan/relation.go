@@ -19,6 +19,9 @@ func (a *analyzer) relation(r sql.Relation, outer *scope) *scope {
 	case *sql.SubqueryRelation:
 		node := a.query(n.Query, outer)
 		sc := newScope(node, columnsOf(node, nil), outer)
+		for i := range sc.cols {
+			sc.cols[i].auto = n.Alias.Name == ""
+		}
 		sc = a.watermarked(sc, n.Watermark)
 		sc = a.sampled(sc, n.Sample)
 		return a.aliased(n, sc, n.Alias)
@@ -116,7 +119,7 @@ func (a *analyzer) table(t *sql.TableName, outer *scope) *scope {
 		a.fail(at, "UNSUPPORTED_FEATURE", "feature", "reading the table "+strings.Join(parts, ".")+" as a stream by STREAM")
 	}
 	qual := parts
-	if len(qual) == 1 && (r.Table != nil || r.Stream != nil) {
+	if len(qual) == 1 && r.Table != nil {
 		qual = []string{"spark_catalog", "default", parts[0]}
 	}
 	n := a.relationNode(at, r, options(t.Options))
@@ -246,13 +249,13 @@ func (a *analyzer) watermarked(sc *scope, w *sql.Watermark) *scope {
 			a.fail(w.Expr, "REQUIRES_EXPLICIT_NAME_IN_WATERMARK_CLAUSE", "sqlExpr", `"`+e.String()+`"`)
 		}
 		s := node.Schema()
-		index = len(s)
-		node = newProject(node, append(allColumns(node), e), append(s.Names(), w.Name))
+		index = 0 // the new column comes first
+		node = newProject(node, append([]expr.Expr{e}, allColumns(node)...), append([]string{w.Name}, s.Names()...))
 		var qual []string
 		if len(cols) > 0 {
 			qual = cols[0].qual
 		}
-		cols = append(cols, column{qual: qual, name: w.Name, index: index, field: node.Schema()[index]})
+		cols = append([]column{{qual: qual, name: w.Name, field: node.Schema()[0]}}, shifted(cols, 1)...)
 	}
 	if !node.Streaming() {
 		out := newScope(node, cols, sc.parent)

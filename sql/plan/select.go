@@ -131,8 +131,19 @@ func (x *resolver) items(list []sql.SelectItem) []*item {
 				n.name, n.aliased = al.Name, true
 			}
 		}
-		if g, ok := n.e.(*generator); ok {
+		g, isGenerator := n.e.(*generator)
+		if isGenerator {
 			x.generatorNames(it, n, g)
+		}
+		nested := 0
+		expr.Walk(n.e, func(e expr.Expr) bool {
+			if _, ok := e.(*generator); ok {
+				nested++
+			}
+			return true
+		})
+		if nested > 1 || nested == 1 && !isGenerator {
+			x.fail(it.Expr, "UNSUPPORTED_GENERATOR.NESTED_IN_EXPRESSIONS", "expression", `"`+n.e.String()+`"`)
 		}
 		out = append(out, n)
 	}
@@ -242,9 +253,13 @@ func (a *analyzer) qualified(e expr.Expr, sc *scope) string {
 	done := map[int]bool{}
 	columnsIn(e, func(c *expr.Column) {
 		for _, k := range sc.cols {
-			if k.index == c.Index && len(k.qual) > 0 && !done[c.Index] {
+			qual := k.qual
+			if k.auto {
+				qual = []string{"__auto_generated_subquery_name"}
+			}
+			if k.index == c.Index && len(qual) > 0 && !done[c.Index] {
 				done[c.Index] = true
-				s = strings.Replace(s, c.Field.Name, strings.Join(k.qual, ".")+"."+c.Field.Name, 1)
+				s = strings.Replace(s, c.Field.Name, strings.Join(qual, ".")+"."+c.Field.Name, 1)
 			}
 		}
 	})

@@ -188,7 +188,7 @@ func (c *streamCheck) rules(n, parent Node, above []Node) error {
 	case *Window:
 		if x.Streaming() {
 			w := x.Calls[0]
-			name, spec, _ := strings.Cut(w.Text, " OVER ")
+			name, _, _ := strings.Cut(w.Text, " OVER ")
 			column := w.Text
 			if p, ok := parent.(*Project); ok {
 				at := len(x.Child.Schema())
@@ -199,7 +199,7 @@ func (c *streamCheck) rules(n, parent Node, above []Node) error {
 				}
 			}
 			return errs.New("NON_TIME_WINDOW_NOT_SUPPORTED_IN_STREAMING", "windowFunc", strings.ToUpper(name),
-				"columnName", types.Quote(column), "windowSpec", strings.ToUpper(spec))
+				"columnName", types.Quote(column), "windowSpec", strings.ToUpper(w.over))
 		}
 	case *Insert, *CreateTable, *Merge:
 		if anyStreaming(n) {

@@ -3,6 +3,8 @@ package plan
 import (
 	"strings"
 
+	"streamlab/columnar"
+	"streamlab/errs"
 	"streamlab/sql"
 	"streamlab/sql/expr"
 	"streamlab/sql/types"
@@ -136,6 +138,7 @@ func (a *analyzer) filtered(n Node, cond expr.Expr) Node {
 }
 
 func (a *analyzer) semi(n Node, s *subquery, anti bool) Node {
+	a.domain = n
 	right, preds := a.pull(s.node, s.kind == existsQuery)
 	width := len(n.Schema())
 	xs := make([]expr.Expr, len(s.xs))
@@ -205,11 +208,38 @@ func bindOne(e expr.Expr, width int) expr.Expr {
 	})
 }
 
+// withoutNot moves NOT to the subqueries that it negates: NOT IN is not the opposite of IN where nulls are.
+func (a *analyzer) withoutNot(e expr.Expr) expr.Expr {
+	if inner, ok := negation(e); ok && hasSubquery(inner) {
+		switch x := inner.(type) {
+		case *subquery:
+			if x.kind == inQuery {
+				c := *x
+				c.not = !x.not
+				c.text = e.String()
+				return &c
+			}
+		case *expr.Lazy:
+			if len(x.Args) == 2 && (x.Kind == expr.LazyAnd || x.Kind == expr.LazyOr) {
+				op := "or"
+				if x.Kind == expr.LazyOr {
+					op = "and"
+				}
+				l := a.must(expr.Build("not", []expr.Expr{x.Args[0]}, a.conf.Expr))
+				r := a.must(expr.Build("not", []expr.Expr{x.Args[1]}, a.conf.Expr))
+				return a.must(expr.Build(op, []expr.Expr{a.withoutNot(l), a.withoutNot(r)}, a.conf.Expr))
+			}
+		}
+	}
+	return mapKids(e, a.withoutNot)
+}
+
 // lowered replaces the subqueries in an expression over n by columns that joins append to n.
 func (a *analyzer) lowered(n Node, e expr.Expr) (Node, expr.Expr) {
 	if !hasSubquery(e) {
 		return n, e
 	}
+	e = a.withoutNot(e)
 	out := transform(e, func(x expr.Expr) expr.Expr {
 		s, ok := x.(*subquery)
 		if !ok {
@@ -226,7 +256,7 @@ func (a *analyzer) lowered(n Node, e expr.Expr) (Node, expr.Expr) {
 			return &named{columnAt(n, width), s.text}
 		case s.kind == scalarQuery:
 			a.domain = n
-			empty, has := a.emptyValue(s.node)
+			empties, has := a.emptyValues(s.node)
 			top := s.node
 			var post expr.Expr
 			if p, ok := top.(*Project); ok && ownOuter(p) { // computed above the join
@@ -254,14 +284,19 @@ func (a *analyzer) lowered(n Node, e expr.Expr) (Node, expr.Expr) {
 			var v expr.Expr = columnAt(j, width)
 			if has {
 				marker := columnAt(j, len(j.Out)-1)
-				v = a.must(expr.NewCase([]expr.Branch{{Cond: a.isNull(marker), Value: empty}}, v, a.conf.Expr))
+				v = a.must(expr.NewCase([]expr.Branch{{Cond: a.isNull(marker), Value: empties[0]}}, v, a.conf.Expr))
 			}
 			return &named{v, s.text}
 		}
+		a.domain = n
 		right, preds := a.pull(s.node, s.kind == existsQuery)
 		cond := bindOuter(preds, width)
 		for i, y := range s.xs {
-			cond = and(cond, a.equal(strip(y), moved(columnAt(right, i), width)))
+			eq := a.equal(strip(y), moved(columnAt(right, i), width))
+			if s.not { // unknown counts as a match
+				eq = a.or(eq, a.isNull(eq))
+			}
+			cond = and(cond, eq)
 		}
 		n = newJoin(Existence, n, right, cond)
 		var v expr.Expr = columnAt(n, width)
@@ -295,13 +330,13 @@ func oneRow(n Node) bool {
 // atMostOne groups a pulled scalar subquery by what it is joined on; more than one row of a group is an
 // error when the value is computed.
 func (a *analyzer) atMostOne(n Node, preds []expr.Expr) (Node, []expr.Expr) {
+	if !onlyEqualities(preds) {
+		n, preds = a.reordered(n, preds)
+	}
 	at := map[int]int{}
 	var keys []expr.Expr
 	var names []string
 	for _, p := range preds {
-		if s, ok := p.(*expr.Scalar); !ok || s.Name != "=" && s.Name != "<=>" {
-			a.fail(nil, "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.MUST_AGGREGATE_CORRELATED_SCALAR_SUBQUERY", "treeNode", p.String())
-		}
 		columnsIn(p, func(c *expr.Column) {
 			if _, ok := at[c.Index]; !ok {
 				at[c.Index] = len(keys)
@@ -317,38 +352,58 @@ func (a *analyzer) atMostOne(n Node, preds []expr.Expr) (Node, []expr.Expr) {
 	a.check(nil, err)
 	g := newAggregate(n, keys, names, []*expr.AggregateCall{first, count})
 	many := a.must(expr.Build(">", []expr.Expr{columnAt(g, len(keys)+1), expr.BigIntLit(1)}, conf))
-	fail := a.must(expr.Build("raise_error", []expr.Expr{expr.StringLit("SCALAR_SUBQUERY_TOO_MANY_ROWS: a subquery that is a value gave more than one row")}, conf))
 	v := columnAt(g, len(keys))
-	value := a.must(expr.NewCase([]expr.Branch{{Cond: many, Value: expr.CastTo(fail, v.Type(), conf)}}, v, conf))
+	fail := expr.NewScalar("too_many_rows", v.Type(), true, []expr.Expr{v}, "",
+		func(_ *expr.EvalContext, _ *columnar.Vec, _ []*columnar.Vec, sel columnar.Sel) error {
+			if sel.N > 0 {
+				return errs.New("SCALAR_SUBQUERY_TOO_MANY_ROWS")
+			}
+			return nil
+		})
+	value := a.must(expr.NewCase([]expr.Branch{{Cond: many, Value: fail}}, v, conf))
 	es := append([]expr.Expr{value}, allColumns(g)[:len(keys)]...)
 	out := newProject(g, es, append([]string{n.Schema()[0].Name}, names...))
 	return out, exposed(preds, func(c *expr.Column) int { return 1 + at[c.Index] })
 }
 
-// emptyValue is what an aggregating subquery gives for no rows, if that is not null.
-func (a *analyzer) emptyValue(n Node) (expr.Expr, bool) {
+// globalAggregate reports that a plan gives exactly one row, by aggregating everything.
+func globalAggregate(n Node) bool {
 	switch x := n.(type) {
 	case *Project:
-		vals, ok := a.emptyRow(x.Child)
-		if !ok {
-			return nil, false
-		}
-		e := transform(x.Exprs[0], func(y expr.Expr) expr.Expr {
+		return globalAggregate(x.Child)
+	case *Aggregate:
+		return len(x.Keys) == 0
+	}
+	return false
+}
+
+// emptyValues is what an aggregating subquery gives for no rows, by column; nil stands for NULL. ok is false
+// if all are NULL.
+func (a *analyzer) emptyValues(n Node) (out []expr.Expr, ok bool) {
+	p, isProject := n.(*Project)
+	if !isProject {
+		return nil, false
+	}
+	vals, isAggregate := a.emptyRow(p.Child)
+	if !isAggregate {
+		return nil, false
+	}
+	for _, e := range p.Exprs {
+		e = transform(e, func(y expr.Expr) expr.Expr {
 			if c, isCol := y.(*expr.Column); isCol {
 				return vals[c.Index]
 			}
 			return y
 		})
-		if hasOuter(e) {
-			return nil, false
+		var v expr.Expr
+		if !hasOuter(e) {
+			if l, err := expr.Const(e, a.conf.Expr); err == nil && l != nil && !l.Value.IsNull(0) {
+				v, ok = l, true
+			}
 		}
-		l, err := expr.Const(e, a.conf.Expr)
-		if err != nil || l == nil || l.Value.IsNull(0) {
-			return nil, false
-		}
-		return l, true
+		out = append(out, v)
 	}
-	return nil, false
+	return out, ok
 }
 
 func (a *analyzer) emptyRow(n Node) ([]expr.Expr, bool) {
@@ -419,10 +474,8 @@ func (a *analyzer) pull(n Node, anyRow bool) (Node, []expr.Expr) {
 			return distinctRow(), nil
 		}
 		child, preds := a.pull(x.Child, false)
-		for _, p := range preds {
-			if s, ok := p.(*expr.Scalar); !ok || s.Name != "=" && s.Name != "<=>" {
-				return a.perOuterValue(x, child, preds)
-			}
+		if !onlyEqualities(preds) {
+			return a.perOuterValue(x, child, preds)
 		}
 		keys := append([]expr.Expr{}, x.Keys...)
 		var names []string
@@ -478,14 +531,13 @@ func (a *analyzer) pull(n Node, anyRow bool) (Node, []expr.Expr) {
 	return nil, nil
 }
 
-// perOuterValue computes an aggregation for each distinct value of the columns that its conditions take
-// from around: conditions other than equality need the values themselves.
-func (a *analyzer) perOuterValue(x *Aggregate, child Node, preds []expr.Expr) (Node, []expr.Expr) {
+// perOuterRow joins a pulled plan with the distinct values that its conditions take from around. The result
+// has those values first; outer are the columns that they come from.
+func (a *analyzer) perOuterRow(child Node, preds []expr.Expr) (j *Join, outer []*expr.Column) {
 	if a.domain == nil {
 		a.fail(nil, "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.CORRELATED_COLUMN_IS_NOT_ALLOWED_IN_PREDICATE", "treeNode", preds[0].String())
 	}
 	at := map[int]int{}
-	var outer []*expr.Column
 	var es []expr.Expr
 	var names []string
 	for _, p := range preds {
@@ -502,7 +554,6 @@ func (a *analyzer) perOuterValue(x *Aggregate, child Node, preds []expr.Expr) (N
 		})
 	}
 	dom := distinct(newProject(a.domain, es, names))
-	n := len(es)
 	var cond expr.Expr
 	for _, p := range preds {
 		cond = and(cond, transform(p, func(e expr.Expr) expr.Expr {
@@ -511,13 +562,52 @@ func (a *analyzer) perOuterValue(x *Aggregate, child Node, preds []expr.Expr) (N
 				return columnAt(dom, at[c.col.Index])
 			case *expr.Column:
 				d := *c
-				d.Index += n
+				d.Index += len(es)
 				return &d
 			}
 			return e
 		}))
 	}
-	j := newJoin(Inner, dom, child, cond)
+	return newJoin(Inner, dom, child, cond), outer
+}
+
+// reordered is perOuterRow with the plan's own columns first.
+func (a *analyzer) reordered(child Node, preds []expr.Expr) (Node, []expr.Expr) {
+	j, outer := a.perOuterRow(child, preds)
+	n := len(outer)
+	all := allColumns(j)
+	es := append(append([]expr.Expr{}, all[n:]...), all[:n]...)
+	var names []string
+	for _, e := range es {
+		names = append(names, e.String())
+	}
+	p := newProject(j, es, names)
+	return p, a.sameAs(outer, p, len(es)-n)
+}
+
+// sameAs are the conditions that tie columns of a plan, from position at on, to the columns around.
+func (a *analyzer) sameAs(outer []*expr.Column, n Node, at int) []expr.Expr {
+	var out []expr.Expr
+	for i, o := range outer {
+		out = append(out, a.must(expr.Build("<=>", []expr.Expr{&outerRef{o}, columnAt(n, at+i)}, a.conf.Expr)))
+	}
+	return out
+}
+
+func onlyEqualities(preds []expr.Expr) bool {
+	for _, p := range preds {
+		if s, ok := p.(*expr.Scalar); !ok || s.Name != "=" && s.Name != "<=>" {
+			return false
+		}
+	}
+	return true
+}
+
+// perOuterValue computes an aggregation for each distinct value of the columns that its conditions take
+// from around: conditions other than equality need the values themselves.
+func (a *analyzer) perOuterValue(x *Aggregate, child Node, preds []expr.Expr) (Node, []expr.Expr) {
+	j, outer := a.perOuterRow(child, preds)
+	n := len(outer)
 	shifted := mapExprs(x, func(e expr.Expr, _ bool) expr.Expr {
 		if e == nil {
 			return nil
@@ -530,8 +620,10 @@ func (a *analyzer) perOuterValue(x *Aggregate, child Node, preds []expr.Expr) (N
 		keyNames = append(keyNames, x.Out[i].Name)
 	}
 	old := len(keys)
-	keys = append(keys, allColumns(dom)...)
-	keyNames = append(keyNames, names...)
+	for i := range outer {
+		keys = append(keys, columnAt(j, i))
+		keyNames = append(keyNames, j.Out[i].Name)
+	}
 	g := newAggregate(j, keys, keyNames, shifted.Calls)
 	all := allColumns(g)
 	cols := append(append(append([]expr.Expr{}, all[:old]...), all[len(keys):]...), all[old:len(keys)]...)
@@ -540,11 +632,7 @@ func (a *analyzer) perOuterValue(x *Aggregate, child Node, preds []expr.Expr) (N
 		out = append(out, e.String())
 	}
 	p := newProject(g, cols, out)
-	var eqs []expr.Expr
-	for i, o := range outer {
-		eqs = append(eqs, a.must(expr.Build("<=>", []expr.Expr{&outerRef{o}, columnAt(p, len(x.Out)+i)}, a.conf.Expr)))
-	}
-	return p, eqs
+	return p, a.sameAs(outer, p, len(x.Out))
 }
 
 func distinctRow() Node { return &OneRow{} }
@@ -587,6 +675,9 @@ func (a *analyzer) pullLimit(l *Limit) (Node, []expr.Expr) {
 	}
 	child, preds := a.pull(below, false)
 	var part []expr.Expr
+	if !onlyEqualities(preds) {
+		child, preds = a.reordered(child, preds)
+	}
 	for _, p := range preds {
 		expr.Walk(p, func(x expr.Expr) bool {
 			if c, ok := x.(*expr.Column); ok {
@@ -687,7 +778,7 @@ func (a *analyzer) lateralJoin(r sql.Relation, j *sql.Join, left *scope, outer *
 	if t, ok := r.(*sql.TableFunc); ok {
 		x := &resolver{a: a, sc: left, generators: true}
 		if g := x.generator(t.Func); g != nil {
-			return a.generated(t, left, g.(*generator), kind == LeftOuter, t.Alias)
+			return a.generated(t, left, g.(*generator), kind == LeftOuter && j.On != nil, t.Alias)
 		}
 	}
 	right := a.relation(r, left)
@@ -697,7 +788,15 @@ func (a *analyzer) lateralJoin(r sql.Relation, j *sql.Join, left *scope, outer *
 	if p, ok := sub.(*Project); ok && ownOuter(p) {
 		post, sub = p, p.Child
 	}
+	a.domain = left.node
+	empties, counted := a.emptyValues(sub)
+	if post == nil && globalAggregate(sub) { // gives a row even where nothing matches
+		kind = LeftOuter
+	}
 	node, preds := a.pull(sub, false)
+	if counted {
+		node = newProject(node, append(allColumns(node), expr.BoolLit(true)), append(node.Schema().Names(), "__matched"))
+	}
 	jn := newJoin(kind, left.node, node, bindOuter(preds, width))
 	var out Node = jn
 	cols := rescoped(jn, left.cols, nil, width)
@@ -710,6 +809,16 @@ func (a *analyzer) lateralJoin(r sql.Relation, j *sql.Join, left *scope, outer *
 			ns = append(ns, post.Out[i].Name)
 		}
 		out = newProject(jn, es, ns)
+	}
+	if counted {
+		es := allColumns(jn)
+		marker := es[len(es)-1]
+		for i, v := range empties {
+			if v != nil {
+				es[width+i] = a.must(expr.NewCase([]expr.Branch{{Cond: a.isNull(marker), Value: v}}, es[width+i], a.conf.Expr))
+			}
+		}
+		out = newProject(jn, es, jn.Out.Names())
 	}
 	for i, c := range names {
 		c.index = width + i

@@ -38,6 +38,9 @@ func (x *resolver) over(f *sql.FuncCall, name string) expr.Expr {
 		}
 	}
 	w.Order = x.orderings(spec.OrderBy)
+	for i, o := range w.Order {
+		x.a.orderable(&spec.OrderBy[i], o.Child)
+	}
 	text := ""
 	ordered := false
 	ranked := false
@@ -65,6 +68,7 @@ func (x *resolver) over(f *sql.FuncCall, name string) expr.Expr {
 	w.Frame = x.frame(f, w, spec, ordered, ranked)
 	over := x.overText(w)
 	w.Text = text + " OVER " + over
+	w.over = x.qualifiedOver(w)
 	if f.Distinct {
 		x.fail(f, "DISTINCT_WINDOW_FUNCTION_UNSUPPORTED", "windowExpr", `"`+w.Text+`"`)
 	}
@@ -123,7 +127,7 @@ func (x *resolver) windowFunction(f *sql.FuncCall, w *WindowCall, args []expr.Ex
 		}
 		l := constant(args[0], "buckets")
 		if l.Value.IsNull(0) || l.Value.I32[0] <= 0 {
-			x.fail(f, "DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE", "sqlExpr", `"`+callText(w.Name, args)+`"`, "exprName", "`buckets`",
+			x.fail(f, "DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE", "sqlExpr", `"`+callText(w.Name, args)+`"`, "exprName", "buckets",
 				"valueRange", "(0, 2147483647]", "currentValue", l.String())
 		}
 		w.Args, w.Out = []expr.Expr{l}, types.Of(types.Int)
@@ -182,9 +186,35 @@ func (x *resolver) frame(f *sql.FuncCall, w *WindowCall, spec *sql.WindowSpec, o
 		}
 		return Frame{Rows: true, From: Bound{Kind: UnboundedPreceding}, To: Bound{Kind: UnboundedFollowing}}
 	}
+	if spec.Frame.From.Kind == "UNBOUNDED FOLLOWING" || spec.Frame.To.Kind == "UNBOUNDED PRECEDING" {
+		x.fail(spec.Frame, "DATATYPE_MISMATCH.SPECIFIED_WINDOW_FRAME_INVALID_BOUND", "sqlExpr", `""`, "upper", spec.Frame.To.Kind, "lower", spec.Frame.From.Kind)
+	}
 	fr := Frame{Rows: spec.Frame.Rows}
 	fr.From = x.bound(f, w, spec.Frame, spec.Frame.From)
 	fr.To = x.bound(f, w, spec.Frame, spec.Frame.To)
+	if wrongOrder(fr) {
+		x.fail(spec.Frame, "DATATYPE_MISMATCH.SPECIFIED_WINDOW_FRAME_WRONG_COMPARISON", "sqlExpr", `"`+frameText(fr)+`"`, "comparison", "less than or equal")
+	}
+	if !fr.Rows && len(w.Order) == 1 {
+		k := w.Order[0].Child.Type()
+		for _, b := range []Bound{fr.From, fr.To} {
+			if b.Offset == nil {
+				continue
+			}
+			t := b.Offset.Type()
+			fits := k.IsNumeric() && t.IsNumeric() || k.Kind == types.Date && (t.IsIntegral() || t.IsInterval()) ||
+				(k.Kind == types.Timestamp || k.Kind == types.TimestampNTZ) && t.IsInterval() || k.IsInterval() && t.Kind == k.Kind
+			if fits {
+				continue
+			}
+			if k.IsDatetime() {
+				x.fail(spec, "DATATYPE_MISMATCH.RANGE_FRAME_INVALID_TYPE", "sqlExpr", `"`+x.overWith(w, fr)+`"`,
+					"orderSpecType", `"`+k.SQL()+`"`, "valueBoundaryType", `"`+t.SQL()+`"`)
+			}
+			x.fail(spec.Frame, "DATATYPE_MISMATCH.SPECIFIED_WINDOW_FRAME_UNACCEPTED_TYPE", "sqlExpr", `"`+frameText(fr)+`"`,
+				"location", "lower", "exprType", `"`+k.SQL()+`"`, "expectedType", `("NUMERIC" or "INTERVAL DAY TO SECOND" or "INTERVAL YEAR TO MONTH" or "INTERVAL")`)
+		}
+	}
 	if shift {
 		x.fail(f, "_LEGACY_ERROR_TEMP_1035", "prettyName", w.Name)
 	}
@@ -201,6 +231,25 @@ func (x *resolver) frame(f *sql.FuncCall, w *WindowCall, spec *sql.WindowSpec, o
 		}
 	}
 	return fr
+}
+
+// wrongOrder reports a frame that ends before it begins.
+func wrongOrder(f Frame) bool {
+	if f.From.Kind > f.To.Kind {
+		return true
+	}
+	if f.From.Kind != f.To.Kind || f.From.Offset == nil {
+		return false
+	}
+	l, ok := f.From.Offset.(*expr.Literal)
+	r, ok2 := f.To.Offset.(*expr.Literal)
+	if !ok || !ok2 || l.Type().Kind != types.Int || r.Type().Kind != types.Int || l.Value.IsNull(0) || r.Value.IsNull(0) {
+		return false
+	}
+	if f.From.Kind == Preceding {
+		return l.Value.I32[0] < r.Value.I32[0]
+	}
+	return l.Value.I32[0] > r.Value.I32[0]
 }
 
 func (x *resolver) bound(f *sql.FuncCall, w *WindowCall, fr *sql.Frame, b sql.Bound) Bound {
@@ -279,6 +328,20 @@ func (x *resolver) overWith(w *WindowCall, f Frame) string {
 		parts = append(parts, "ORDER BY "+strings.Join(l, ", "))
 	}
 	return "(" + strings.Join(append(parts, frameText(f)), " ") + ")"
+}
+
+// qualifiedOver is overText with qualified columns, as errors print it.
+func (x *resolver) qualifiedOver(w *WindowCall) string {
+	q := *w
+	q.Partition = make([]expr.Expr, len(w.Partition))
+	for i, p := range w.Partition {
+		q.Partition[i] = &named{p, x.a.qualified(p, x.sc)}
+	}
+	q.Order = append([]Ordering{}, w.Order...)
+	for i := range q.Order {
+		q.Order[i].Child = &named{q.Order[i].Child, x.a.qualified(q.Order[i].Child, x.sc)}
+	}
+	return x.overWith(&q, w.Frame)
 }
 
 func orderingText(o Ordering) string {
