@@ -152,19 +152,9 @@ func (m *model) opened(w screen.Workbench) {
 func (m *model) Init() tea.Cmd {
 	cmds := []tea.Cmd{m.wake(), m.tick()}
 	if m.opts.Open != "" && m.opts.Gallery != nil {
-		labs := m.tabs[3][0]
-		open := m.opts.Open
-		g := m.opts.Gallery
-		cmds = append(cmds, m.apply(labs, screen.Effect{Jobs: []screen.Job{{Slot: "open", What: "opening " + safe.Text(open, 40),
-			Run: func(ctx context.Context) func() screen.Effect {
-				w, err := g.Open(context.WithoutCancel(ctx), open)
-				return func() screen.Effect {
-					if err != nil {
-						return screen.Effect{Error: screen.AsError(err)}
-					}
-					return screen.Effect{Open: w, Tab: 1}
-				}
-			}}}}))
+		if labs, ok := m.tabs[3][0].(*screen.Labs); ok {
+			cmds = append(cmds, m.apply(labs, labs.OpenPath(m.opts.Open)))
+		}
 	}
 	return tea.Batch(cmds...)
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"streamlab/tui/screen/screentest"
 )
 
@@ -84,4 +86,24 @@ func TestRun(t *testing.T) {
 		t.Error("the lab was not closed")
 	}
 	out.await(t, at, "\x1b[?1049l")
+}
+
+func TestOpenFromTheCommandLine(t *testing.T) {
+	for _, c := range []struct {
+		path string
+		want string
+	}{
+		{"shop", "clicks_1m"},
+		{"event-time", "send 3 rows in order"}, // a guided lab begins with its steps
+		{"missing", "PATH_NOT_FOUND"},
+	} {
+		m := newModel(context.Background(), Options{Gallery: screentest.Gallery{}, Open: c.path, timer: noTimer,
+			clock: func() time.Time { return screentest.Now }, zone: time.UTC})
+		d := &driver{t, m}
+		d.run(m.Init())
+		d.send(tea.WindowSizeMsg{Width: 80, Height: 24})
+		if f := d.frame(); !strings.Contains(f, c.want) {
+			t.Errorf("%s: %q is not on the screen:\n%s", c.path, c.want, f)
+		}
+	}
 }

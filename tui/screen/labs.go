@@ -154,6 +154,9 @@ func (s *Labs) open(path string, title safe.Line) Effect {
 		Verb: "open", Yes: func() Effect { return s.reallyOpen(path) }}}
 }
 
+// OpenPath opens a lab without a question, as the command line asks for it.
+func (s *Labs) OpenPath(path string) Effect { return s.reallyOpen(path) }
+
 func (s *Labs) reallyOpen(path string) Effect {
 	g, old := s.sh.Gallery, s.sh.Bench
 	if g == nil {
