@@ -4,6 +4,6 @@ package expr
 // so that its builders may look up other functions without an initialisation cycle.
 func functionFamilies() [][]Function {
 	return [][]Function{
-		stringFunctions(), encodeFunctions(), urlFunctions(), regexFunctions(), datetimeFunctions(), mathFunctions(), hashFunctions(), miscFunctions(), collectionFunctions(), mapFunctions(), higherOrderFunctions(), jsonFunctions(), csvFunctions(), formatFunctions(), variantFunctions(), generatorFunctions(),
+		stringFunctions(), encodeFunctions(), urlFunctions(), regexFunctions(), datetimeFunctions(), mathFunctions(), hashFunctions(), miscFunctions(), collectionFunctions(), mapFunctions(), higherOrderFunctions(), jsonFunctions(), csvFunctions(), formatFunctions(), variantFunctions(), generatorFunctions(), aesFunctions(), collateFunctions(),
 	}
 }

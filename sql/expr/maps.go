@@ -313,7 +313,7 @@ func buildStrToMap(c *Call) (Expr, error) {
 			ks, vs := NewAppender(keys), NewAppender(values)
 			text, start := r.bytes(0), 0
 			pair := func(s []byte) error {
-				loc, err := q.find(s, 0)
+				loc, err := q.first(s)
 				if err != nil {
 					return err
 				}

@@ -157,30 +157,14 @@ var posixClasses = map[string]string{"Alpha": "alpha", "Digit": "digit", "Alnum"
 	"Punct": "punct", "Space": "space", "Blank": "blank", "Cntrl": "cntrl", "Graph": "graph", "Print": "print", "XDigit": "xdigit",
 	"ASCII": "ascii"}
 
-// find gives the places of the first match at or after byte from, group by group (-1 if a group took no
-// part); nil if there is none. It is valid until the next call.
+// first gives the places of the first match, group by group (-1 if a group took no part); nil if there is
+// none. It is valid until the next call.
+func (p *pattern) first(s []byte) ([]int, error) { return p.find(s, 0) }
+
+// find is first from byte from on, for patterns of the backtracking engine.
 func (p *pattern) find(s []byte, from int) ([]int, error) {
 	if p.re != nil {
-		if from == 0 {
-			return p.re.FindSubmatchIndex(s), nil
-		}
-		// Anchors and word boundaries look at what stands before from, so matching starts at the beginning
-		// and matches that begin too early are passed over.
-		if !strings.ContainsAny(p.text, `^\`) {
-			loc := p.re.FindSubmatchIndex(s[from:])
-			for i := range loc {
-				if loc[i] >= 0 {
-					loc[i] += from
-				}
-			}
-			return loc, nil
-		}
-		for _, loc := range p.re.FindAllSubmatchIndex(s, -1) {
-			if loc[0] >= from {
-				return loc, nil
-			}
-		}
-		return nil, nil
+		return p.re.FindSubmatchIndex(s), nil
 	}
 	// The backtracking engine counts in characters.
 	text := string(s)
@@ -207,14 +191,18 @@ func (p *pattern) match(s []byte) (bool, error) {
 	if p.re != nil {
 		return p.re.Match(s), nil
 	}
-	loc, err := p.find(s, 0)
+	loc, err := p.first(s)
 	return loc != nil, err
 }
 
 // each calls f for every match from byte from on, as Java's Matcher.find does again and again.
 func (p *pattern) each(s []byte, from int, f func(loc []int) error) error {
-	if p.re != nil && from == 0 {
+	if p.re != nil {
+		// From the beginning also where the search starts later: anchors look at what stands before.
 		for _, loc := range p.re.FindAllSubmatchIndex(s, -1) {
+			if loc[0] < from {
+				continue
+			}
 			if err := f(loc); err != nil {
 				return err
 			}
@@ -253,7 +241,7 @@ func regexFunctions() []Function {
 					return dst, err
 				}
 				s := r.bytes(0)
-				loc, err := p.find(s, 0)
+				loc, err := p.first(s)
 				if err != nil || loc == nil || loc[2*g] < 0 {
 					return dst, err
 				}
@@ -299,7 +287,7 @@ func regexFunctions() []Function {
 				if err != nil {
 					return 0, err
 				}
-				loc, err := p.find(r.bytes(0), 0)
+				loc, err := p.first(r.bytes(0))
 				if err != nil || loc == nil {
 					return 0, err
 				}
@@ -312,7 +300,7 @@ func regexFunctions() []Function {
 			if err != nil {
 				return dst, err
 			}
-			loc, err := p.find(r.bytes(0), 0)
+			loc, err := p.first(r.bytes(0))
 			if err == nil && loc == nil {
 				err = errNull
 			}

@@ -51,12 +51,18 @@ func stringFunctions() []Function {
 	add(fn("reverse(expr)", "A text or an array backwards.", buildReverse))
 	add(fn("repeat(str, n)", "The text n times.", text("si", bytesRows(func(r *row, dst []byte) ([]byte, error) {
 		s := r.bytes(0)
+		if err := fitsText(int64(len(dst)) + int64(len(s))*int64(r.i32(1))); err != nil {
+			return dst, err
+		}
 		for range r.i32(1) {
 			dst = append(dst, s...)
 		}
 		return dst, nil
 	}))))
 	add(fn("space(n)", "n blanks.", text("i", bytesRows(func(r *row, dst []byte) ([]byte, error) {
+		if err := fitsText(int64(len(dst)) + int64(r.i32(0))); err != nil {
+			return dst, err
+		}
 		for range r.i32(0) {
 			dst = append(dst, ' ')
 		}
@@ -186,6 +192,14 @@ func stringFunctions() []Function {
 		return lit, nil
 	}))
 	return out
+}
+
+// fitsText refuses to make more text than the vectors of one evaluation can hold.
+func fitsText(n int64) error {
+	if n > maxInt32 {
+		return errs.New("UNSUPPORTED_FEATURE", "feature", "more than 2 GiB of text at a time")
+	}
+	return nil
 }
 
 func countRunes(s []byte) int {
@@ -442,6 +456,9 @@ func padBuilder(left bool) func(c *Call) (Expr, error) {
 		count := countRunes
 		if r.args[0].Type.Kind == types.Binary {
 			count = func(b []byte) int { return len(b) }
+		}
+		if err := fitsText(int64(len(dst)) + int64(n)*int64(max(1, len(pad)))); err != nil {
+			return dst, err
 		}
 		have := count(s)
 		if have >= n {
