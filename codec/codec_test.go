@@ -306,3 +306,22 @@ func BenchmarkJSON(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.N)*100000/b.Elapsed().Seconds()/1e6, "Mrows/s")
 }
+
+func BenchmarkCSV(b *testing.B) {
+	var t strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&t, "%d,user-%04d,2024-01-02T03:04:%02d.%03dZ,%d.%02d,DE,true,some text here %d\n", i, i%5000, i%60, i%1000, i%1000, i%100, i)
+	}
+	text := []byte(t.String())
+	schema, _ := types.ParseDDL("id BIGINT, user STRING, ts TIMESTAMP, amount DOUBLE, country STRING, ok BOOLEAN, note STRING")
+	r, _ := NewReader(settings("csv"), schema, nil)
+	in := Input{Path: "b", Open: func() (File, error) { return memFile{bytes.NewReader(text)}, nil }}
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		d := r.NewDecoder()
+		if err := r.Read(context.Background(), d, in, func() error { d.Take(); return nil }); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)*100000/b.Elapsed().Seconds()/1e6, "Mrows/s")
+}

@@ -131,9 +131,13 @@ func (c *column) truncate(n int) {
 
 // begin prepares a bytes, list or map column for the value of row r.
 func (c *column) begin(r int) {
-	if c.filled == r {
-		return
+	if c.filled != r {
+		c.catchUp(r)
 	}
+}
+
+// catchUp is begin for a row that is not the next one.
+func (c *column) catchUp(r int) {
 	if c.filled > r {
 		c.forget(r)
 		return

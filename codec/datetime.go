@@ -215,6 +215,12 @@ func LocalMicros(us int64, zone *time.Location) int64 {
 // ParseTimestamp reads a timestamp as CAST does. Without a zone it is local time of the clock's zone; a time
 // alone is today's.
 func (c *Clock) ParseTimestamp(s []byte) (us int64, ok bool) {
+	if us, utc, ok := plainTimestamp(s); ok {
+		if utc || c.utc {
+			return us, true
+		}
+		return c.Instant(us), true
+	}
 	p, ok := timestampParts(s)
 	if !ok {
 		return 0, false
@@ -242,6 +248,35 @@ func (c *Clock) ParseTimestamp(s []byte) (us int64, ok bool) {
 		return InstantOf(local, zone), true
 	}
 	return c.Instant(local), true
+}
+
+// plainTimestamp reads yyyy-MM-ddTHH:mm:ss[.fff…][Z], which nearly all texts are. Not ok says nothing.
+func plainTimestamp(s []byte) (local int64, utc, ok bool) {
+	if len(s) < 19 || s[4] != '-' || s[7] != '-' || s[10] != 'T' && s[10] != ' ' || s[13] != ':' || s[16] != ':' {
+		return 0, false, false
+	}
+	y1, y2, mo, d := two(s, 0), two(s, 2), two(s, 5), two(s, 8)
+	h, mi, sec := two(s, 11), two(s, 14), two(s, 17)
+	if y1|y2|mo|d|h|mi|sec < 0 || mo < 1 || mo > 12 || d < 1 || d > 28 || h > 23 || mi > 59 || sec > 59 {
+		return 0, false, false
+	}
+	us := int64(0)
+	i := 19
+	if i < len(s) && s[i] == '.' {
+		i++
+		for scale := second / 10; i < len(s) && s[i]-'0' <= 9; i++ {
+			us += int64(s[i]-'0') * scale
+			scale /= 10
+		}
+	}
+	if i < len(s) {
+		if s[i] != 'Z' || i+1 != len(s) {
+			return 0, false, false
+		}
+		utc = true
+	}
+	days := DayNumber(int64(y1)*100+int64(y2), mo, d)
+	return days*day + int64(h)*hour + int64(mi)*minute + int64(sec)*second + us, utc, true
 }
 
 // ParseTimestampNTZ reads a timestamp without a zone; a text with a zone or without a date is none.
