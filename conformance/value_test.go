@@ -12,6 +12,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"streamlab/codec"
 	"streamlab/columnar"
 	"streamlab/sql/types"
 )
@@ -91,7 +92,16 @@ func plain(v *columnar.Vec, i int) any {
 		}
 		return m
 	}
-	return fmt.Sprintf("<%s>", v.Type.SQL())
+	return map[string]any{"text": string(codec.AppendDisplay(nil, v, i, time.UTC))}
+}
+
+// castText turns a timestamp of ours into the text that its cast to string gives.
+func castText(s string) string {
+	s = strings.TrimSuffix(strings.Replace(s, "T", " ", 1), "Z")
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
 }
 
 func double(f float64) any {
@@ -133,6 +143,11 @@ func same(got, want any) bool {
 		}
 		return true
 	case map[string]any:
+		if t, isText := w["text"].(string); isText && len(w) == 1 {
+			if g, ok := got.(string); ok {
+				return castText(g) == t
+			}
+		}
 		g, ok := got.(map[string]any)
 		if !ok {
 			return false
