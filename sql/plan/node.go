@@ -105,6 +105,8 @@ type Join struct {
 	// is kept; a left row with a null key is kept only if the right side is empty.
 	NullAware bool
 	Out       types.Schema
+	// subquery joins come from IN and EXISTS; Spark infers no conditions from them.
+	subquery bool
 }
 
 // Dedup keeps the first row of each value of Cols, positions in the child. Schema is the child's.

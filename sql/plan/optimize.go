@@ -414,7 +414,7 @@ func removeNoopProject(n Node) Node {
 // on one key holds for the other.
 func inferConditions(n Node) Node {
 	j, ok := n.(*Join)
-	if !ok || j.NullAware {
+	if !ok || j.NullAware || j.subquery {
 		return n
 	}
 	toLeft := j.Kind == Inner || j.Kind == LeftSemi || j.Kind == RightOuter

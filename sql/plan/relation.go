@@ -246,7 +246,7 @@ func (a *analyzer) watermarked(sc *scope, w *sql.Watermark) *scope {
 		index = c.Index
 	} else {
 		if w.Name == "" {
-			a.fail(w.Expr, "REQUIRES_EXPLICIT_NAME_IN_WATERMARK_CLAUSE", "sqlExpr", `"`+e.String()+`"`)
+			a.fail(w.Expr, "REQUIRES_EXPLICIT_NAME_IN_WATERMARK_CLAUSE", "sqlExpr", a.qualified(e, sc)+" AS "+types.QuoteIfNeeded(e.String()))
 		}
 		s := node.Schema()
 		index = 0 // the new column comes first

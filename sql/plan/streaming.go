@@ -189,11 +189,11 @@ func (c *streamCheck) rules(n, parent Node, above []Node) error {
 		if x.Streaming() {
 			w := x.Calls[0]
 			name, _, _ := strings.Cut(w.Text, " OVER ")
-			column := w.Text
+			column := name + " OVER " + w.over
 			if p, ok := parent.(*Project); ok {
 				at := len(x.Child.Schema())
 				for i, e := range p.Exprs {
-					if col, isCol := e.(*expr.Column); isCol && col.Index == at {
+					if col, isCol := e.(*expr.Column); isCol && col.Index == at && p.Out[i].Name != w.Text {
 						column = p.Out[i].Name
 					}
 				}

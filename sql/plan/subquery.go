@@ -159,6 +159,7 @@ func (a *analyzer) semi(n Node, s *subquery, anti bool) Node {
 			cond = and(cond, a.equal(e, moved(columnAt(right, i), width)))
 		}
 		j := newJoin(kind, n, right, cond)
+		j.subquery = true
 		j.NullAware = anti && s.kind == inQuery
 		return j
 	}
@@ -166,7 +167,9 @@ func (a *analyzer) semi(n Node, s *subquery, anti bool) Node {
 		eq := a.equal(e, moved(columnAt(right, i), width))
 		cond = and(cond, a.or(eq, a.isNull(eq)))
 	}
-	return newJoin(kind, n, right, cond)
+	j := newJoin(kind, n, right, cond)
+	j.subquery = true
+	return j
 }
 
 func (a *analyzer) must(e expr.Expr, err error) expr.Expr {

@@ -175,7 +175,7 @@ func (x *resolver) sessionWindow(f *sql.FuncCall) expr.Expr {
 		x.fail(f, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "functionName", "`session_window`", "expectedNum", 2, "actualNum", len(f.Args), "docroot", docroot)
 	}
 	gap := x.expr(f.Args[1])
-	text := "session_window(" + sourceText(x, f.Args[0]) + ", " + gap.String() + ")"
+	text := "sessionwindow(" + sourceText(x, f.Args[0]) + ", " + gap.String() + ")"
 	t := x.time(f, text)
 	switch gap.Type().Kind {
 	case types.Calendar:
