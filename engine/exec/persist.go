@@ -56,20 +56,12 @@ func saveTable(b *store.Batch, s store.Shard, t *table, refs []int, st *segmentS
 		return err
 	}
 	if st.base == 0 { // nothing left: an empty base says so
-		if err := b.Base(s, 0, emptySegment(t)); err != nil {
+		if err := b.Base(s, 0, nil); err != nil {
 			return err
 		}
 	}
 	b.Covered(s, batch-1)
 	return nil
-}
-
-func emptySegment(t *table) []byte {
-	kw := t.lay.words
-	seg := make([]byte, 16)
-	seg[8], seg[12] = byte(kw), byte(t.rec.Stride()/8-recKey/8-kw)
-	seg[9], seg[13] = byte(kw>>8), byte((t.rec.Stride()/8-recKey/8-kw)>>8)
-	return seg
 }
 
 // loadTable replays a shard into an empty table.

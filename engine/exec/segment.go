@@ -146,6 +146,10 @@ func corrupt(what string) error {
 // apply changes t as the segment says. The groups of the changed rows are in r.groups afterwards, valid
 // until the next call.
 func (r *segmentReader) apply(t *table, b []byte) error {
+	if len(b) == 0 { // a bucket that has become empty
+		r.groups = r.groups[:0]
+		return nil
+	}
 	if len(b) < 16 {
 		return corrupt("too short")
 	}

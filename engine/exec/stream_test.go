@@ -353,3 +353,31 @@ func TestExceptAllOfATable(t *testing.T) {
 	x.expect("3 3 0 0", rowsOf(t, s.Out, "1", "3"), "3", "3")
 	x.expect("3 2 0 0", rowsOf(t, s.Out, "2", "2"), "2")
 }
+
+// After many small deltas the state is written as a base; a restart reads that and what came after.
+func TestBases(t *testing.T) {
+	s := stream(t, 1, "k INT")
+	n := aggregateOf(t, s, []expr.Expr{col(s, "k")}, -1, count())
+	x := newPlayer(t, n, "update", false)
+	for i := range baseAfterDeltas + 30 {
+		x.run(rowsOf(t, s.Out, fmt.Sprint(max(0, 3-i))))
+	}
+	written := 0
+	for r := range ranges {
+		v := x.cp.At(x.batch - 1)
+		for p, err := range v.Pieces(store.Shard{Range: r}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Kind == store.KindBase {
+				written++
+			}
+		}
+		v.Close()
+	}
+	x.restart = true
+	x.expect("4 3 0 0", rowsOf(t, s.Out, "0", "1", "2"), fmt.Sprint("0|", baseAfterDeltas+28), "1|2", "2|2")
+	if written != 1 {
+		t.Errorf("%d bases, want 1", written)
+	}
+}
