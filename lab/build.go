@@ -15,13 +15,22 @@ import (
 )
 
 // build makes a session of a lab: settings, sources, tables and views registered in it. Problems are
-// gathered, each at its place.
-func (l *Lab) build(ctx context.Context, c engine.Config) (*engine.Session, []error) {
-	var problems []error
+// gathered, each at its place; broken holds the names whose definition failed.
+func (l *Lab) build(ctx context.Context, c engine.Config) (s *engine.Session, broken broken, problems []error) {
+	broken = map[string]bool{}
 	report := func(err error, pos errs.Pos) {
 		if err != nil {
 			problems = append(problems, l.locate(err, pos))
 		}
+	}
+	define := func(name Text, err error, pos errs.Pos) {
+		if err == nil {
+			return
+		}
+		if !broken.explains(err) {
+			report(err, pos)
+		}
+		broken[name.Value] = true
 	}
 	c.Dir = l.Dir
 	if _, set := l.Conf["streamlab.memory.resume"]; !set && c.Conf["streamlab.memory.resume"] == "" {
@@ -33,7 +42,7 @@ func (l *Lab) build(ctx context.Context, c engine.Config) (*engine.Session, []er
 	}
 	session, err := engine.NewSession(c)
 	if err != nil {
-		return nil, []error{err}
+		return nil, broken, []error{err}
 	}
 	for _, e := range l.conf {
 		if _, over := c.Conf[e.key]; over {
@@ -42,15 +51,25 @@ func (l *Lab) build(ctx context.Context, c engine.Config) (*engine.Session, []er
 		report(session.Conf().Set(e.key, l.Conf[e.key]), e.pos)
 	}
 	for _, t := range l.Tables {
-		report(l.addTable(ctx, session, t), t.Name.Pos)
+		define(t.Name, l.addTable(ctx, session, t), t.Name.Pos)
 	}
 	for _, s := range l.Sources {
-		report(l.addSource(session, s), s.Name.Pos)
+		define(s.Name, l.addSource(session, s), s.Name.Pos)
 	}
 	for _, v := range l.Views {
-		report(l.addView(ctx, session, v), v.SQL.Pos)
+		define(v.Name, l.addView(ctx, session, v), v.SQL.Pos)
 	}
-	return session, problems
+	return session, broken, problems
+}
+
+// broken is a set of names of a lab whose definition failed.
+type broken map[string]bool
+
+// explains tells whether err only says that a broken name does not exist: the mistake is in its definition,
+// and was told there.
+func (b broken) explains(err error) bool {
+	e := errs.As(err)
+	return e != nil && e.Condition == "TABLE_OR_VIEW_NOT_FOUND" && b[strings.Trim(e.Params["relationName"], "`")]
 }
 
 func plainOptions(m map[string]Text) map[string]string {
@@ -241,7 +260,7 @@ func (l *Lab) locateText(err error, t Text) error {
 // Check finds what is wrong with a lab without starting anything: bad SQL, modes that do not fit, unknown
 // options, two queries with one checkpoint. The errors come in file order.
 func Check(ctx context.Context, l *Lab, c engine.Config) []*errs.Error {
-	s, problems := l.build(ctx, c)
+	s, broken, problems := l.build(ctx, c)
 	if s != nil {
 		defer s.Close()
 		used := map[string]string{}
@@ -250,7 +269,7 @@ func Check(ctx context.Context, l *Lab, c engine.Config) []*errs.Error {
 			if err == nil {
 				err = w.Check(pathOf(path)...)
 			}
-			if err != nil {
+			if err != nil && !broken.explains(err) {
 				problems = append(problems, l.locate(err, l.blame(q, err)))
 			}
 			if cp := l.checkpointOf(s, q); cp != "" {

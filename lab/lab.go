@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"streamlab/errs"
 )
@@ -107,6 +108,12 @@ func Load(path string) (*Lab, error) {
 
 // Parse is Load of a text; file is how the lab is named in errors, abs where it lies.
 func Parse(file, abs string, data []byte) (*Lab, error) {
+	if at := firstNotText(data); at >= 0 {
+		line := 1 + strings.Count(string(data[:at]), "\n")
+		col := 1 + utf8.RuneCount(data[strings.LastIndexByte(string(data[:at]), '\n')+1:at])
+		pos := errs.Pos{File: file, Line: line, Col: col, Length: 1}
+		return nil, errs.New("LAB_SYNTAX", "problem", "a byte here is not UTF-8 text").At(pos)
+	}
 	root, err := parseYAML(file, data)
 	if err != nil {
 		return nil, err
@@ -114,8 +121,25 @@ func Parse(file, abs string, data []byte) (*Lab, error) {
 	l := &Lab{File: abs, Dir: filepath.Dir(abs), data: data, Conf: map[string]string{}}
 	l.Name = strings.TrimSuffix(filepath.Base(abs), filepath.Ext(abs))
 	d := &decoder{data: data}
+	if len(root.keys) == 0 && (root.kind == mapKind || root.isNull) {
+		pos := errs.Pos{File: file, Line: 1, Col: 1, Length: 1}
+		return nil, errs.New("LAB_MISSING_KEY", "key", "queries", "where", "the lab").At(pos)
+	}
 	d.root(l, root)
 	return l, errors.Join(d.problems...)
+}
+
+// firstNotText is the offset of the first byte that cannot stand in a lab file, a NUL or what is no UTF-8;
+// -1 if there is none. Such bytes would reach the terminal with the excerpt of a later error.
+func firstNotText(data []byte) int {
+	for i := 0; i < len(data); {
+		c, n := utf8.DecodeRune(data[i:])
+		if c == 0 || c == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
 }
 
 // decoder gathers problems instead of stopping at the first.
@@ -126,6 +150,19 @@ type decoder struct {
 
 func (d *decoder) fail(pos errs.Pos, condition string, params ...any) {
 	d.problems = append(d.problems, place(errs.New(condition, params...), pos, d.data))
+}
+
+// missing reports a key without a text, unless what stands there was refused already.
+func (d *decoder) missing(t Text, pos errs.Pos, key, where string) {
+	if t.Value != "" {
+		return
+	}
+	for _, p := range d.problems {
+		if e := errs.As(p); e != nil && !t.Pos.IsZero() && e.Pos == t.Pos {
+			return
+		}
+	}
+	d.fail(pos, "LAB_MISSING_KEY", "key", key, "where", where)
 }
 
 // fields calls the reader of every key of a mapping and refuses keys without one.
@@ -280,9 +317,7 @@ func (d *decoder) source(l *Lab, name Text, v *value) {
 		"table": func(v *value) { d.fail(v.pos, "UNSUPPORTED_FEATURE", "feature", "A table as a streaming source") },
 		"seed":  func(v *value) { d.fail(v.pos, "UNSUPPORTED_FEATURE", "feature", "`seed` of the embedded Kafka broker") },
 	})
-	if s.Format.Value == "" {
-		d.fail(name.Pos, "LAB_MISSING_KEY", "key", "format", "where", "source `"+name.Value+"`")
-	}
+	d.missing(s.Format, name.Pos, "format", "source `"+name.Value+"`")
 	l.Sources = append(l.Sources, s)
 }
 
@@ -332,9 +367,7 @@ func (d *decoder) view(l *Lab, name Text, v *value) {
 		"dropDuplicates":                cols(&w.DropDuplicates, "dropDuplicates"),
 		"dropDuplicatesWithinWatermark": cols(&w.DropDuplicatesWithinWatermark, "dropDuplicatesWithinWatermark"),
 	})
-	if w.SQL.Value == "" {
-		d.fail(name.Pos, "LAB_MISSING_KEY", "key", "sql", "where", "view `"+name.Value+"`")
-	}
+	d.missing(w.SQL, name.Pos, "sql", "view `"+name.Value+"`")
 	l.Views = append(l.Views, w)
 }
 
@@ -399,17 +432,13 @@ func (d *decoder) query(l *Lab, v *value) {
 		"foreach":      unsupported("`foreach` in a lab file"),
 		"tag":          unsupported("`tag`"),
 	})
-	if q.Name.Value == "" {
-		d.fail(v.pos, "LAB_MISSING_KEY", "key", "queryName", "where", "query")
-	}
+	d.missing(q.Name, v.pos, "queryName", "query")
 	for _, o := range l.Queries {
 		if o.Name.Value == q.Name.Value && q.Name.Value != "" {
 			d.fail(q.Name.Pos, "QUERY_NAME_ALREADY_ACTIVE", "name", q.Name.Value)
 		}
 	}
-	if q.SQL.Value == "" {
-		d.fail(v.pos, "LAB_MISSING_KEY", "key", "sql or from", "where", "query `"+q.Name.Value+"`")
-	}
+	d.missing(q.SQL, v.pos, "sql or from", "query `"+q.Name.Value+"`")
 	l.Queries = append(l.Queries, q)
 }
 

@@ -185,7 +185,10 @@ func TestMistakesAreFoundWithTheirPlace(t *testing.T) {
 		"sources:\n  s: {format: rate}\nqueries:\n- {queryName: q, from: s, format: noop, trigger: {processingTime: 10s}}\n": "INVALID_INTERVAL_FORMAT",
 		"sources:\n  s: {format: rate}\nqueries:\n- {queryName: q, from: s, format: kafka}\n":                                "UNSUPPORTED_FEATURE",
 		"sources:\n  s: {format: rate}\nqueries:\n- {queryName: q, from: s, format: noop, outputMode: apend}\n":              "STREAMING_OUTPUT_MODE.INVALID",
-		"a: [1\n": "LAB_SYNTAX",
+		"a: [1\n":    "LAB_SYNTAX",
+		"":           "1:1: [LAB_MISSING_KEY]",
+		"# only\n":   "1:1: [LAB_MISSING_KEY]",
+		"lab: a\xff": "1:7: [LAB_SYNTAX]",
 	} {
 		l, err := lab.Parse("lab.yaml", filepath.Join(t.TempDir(), "lab.yaml"), []byte(text))
 		var got []string
@@ -200,5 +203,43 @@ func TestMistakesAreFoundWithTheirPlace(t *testing.T) {
 		if len(got) == 0 || !strings.Contains(strings.Join(got, "\n"), want) {
 			t.Errorf("%s\ngot  %s\nwant %s", text, strings.Join(got, "\n     "), want)
 		}
+	}
+}
+
+func TestOneMistakeIsToldOnce(t *testing.T) {
+	for text, want := range map[string]string{
+		"sources:\n  s: {format: kafka}\nviews:\n  v: SELECT * FROM s\nqueries:\n- {queryName: q, from: s, format: noop}\n- {queryName: r, from: v, format: noop}\n": "UNSUPPORTED_FEATURE",
+		"sources:\n  s: {format: [rate]}\n":                                    "LAB_VALUE",
+		"sources:\n  s: {format: rate}\nqueries:\n- {queryName: q, from: t}\n": "TABLE_OR_VIEW_NOT_FOUND",
+	} {
+		l, err := lab.Parse("lab.yaml", filepath.Join(t.TempDir(), "lab.yaml"), []byte(text))
+		got := lab.Problems(err)
+		if err == nil {
+			got = lab.Check(context.Background(), l, engine.Config{})
+		}
+		if len(got) != 1 || got[0].Condition != want {
+			t.Errorf("%s\ngot  %v\nwant one %s", text, got, want)
+		}
+	}
+}
+
+func TestQueriesThatShareACheckpointAreRefusedWithBothNames(t *testing.T) {
+	dir := t.TempDir()
+	text := "sources:\n  s: {format: rate}\nqueries:\n" +
+		"- {queryName: a, from: s, format: noop, options: {checkpointLocation: c}}\n" +
+		"- {queryName: b, from: s, format: noop, options: {checkpointLocation: c/}}\n"
+	l, err := lab.Parse("lab.yaml", filepath.Join(dir, "lab.yaml"), []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := lab.Open(context.Background(), l, engine.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	once := engine.Once()
+	err = w.StartAll(context.Background(), lab.StartOptions{Trigger: &once})
+	if got := lab.Problems(err); len(got) != 1 || got[0].Condition != "LAB_CHECKPOINT_SHARED" || got[0].Pos.Line != 5 {
+		t.Errorf("got %v", got)
 	}
 }

@@ -23,7 +23,7 @@ type Workbench struct {
 
 // Open makes a lab ready to run; it starts nothing. Errors: every problem of sources, tables and views.
 func Open(ctx context.Context, l *Lab, c engine.Config) (*Workbench, error) {
-	s, problems := l.build(ctx, c)
+	s, _, problems := l.build(ctx, c)
 	if len(problems) > 0 {
 		if s != nil {
 			problems = append(problems, s.Close())
@@ -91,6 +91,9 @@ func (w *Workbench) Start(ctx context.Context, name string, o StartOptions) (*en
 		return r, nil
 	}
 	run, err := func() (*engine.StreamingQuery, error) {
+		if err := w.shared(q); err != nil {
+			return nil, err
+		}
 		dw, path, err := w.Lab.writer(ctx, w.s, q)
 		if err != nil {
 			return nil, err
@@ -111,6 +114,21 @@ func (w *Workbench) Start(ctx context.Context, name string, o StartOptions) (*en
 	}
 	w.runs[name] = run
 	return run, nil
+}
+
+// shared refuses a query whose checkpoint another query of the lab has used in this session: it would go on
+// where the other one stopped. The caller holds mu.
+func (w *Workbench) shared(q Query) error {
+	cp := w.Lab.checkpointOf(w.s, q)
+	if cp == "" {
+		return nil
+	}
+	for _, o := range w.Lab.Queries {
+		if o.Name.Value != q.Name.Value && w.runs[o.Name.Value] != nil && w.Lab.checkpointOf(w.s, o) == cp {
+			return w.Lab.locate(errs.New("LAB_CHECKPOINT_SHARED", "first", o.Name.Value, "second", q.Name.Value), q.Name.Pos)
+		}
+	}
+	return nil
 }
 
 // StartAll starts every query that the file does not hold back, in file order; refusals are joined, and the

@@ -12,7 +12,9 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -110,7 +112,8 @@ func (a *app) problem(e *errs.Error) {
 	}
 	fmt.Fprintf(a.err, "error: %s%s: %s\n", where, e.Condition, e.Message())
 	if e.Excerpt != "" {
-		fmt.Fprintf(a.err, "  | %s\n  | %s\n", e.Excerpt, caret(e))
+		line, marks := excerpt(e)
+		fmt.Fprintf(a.err, "  | %s\n  | %s\n", line, marks)
 	}
 	for cause := errs.As(e.Err); cause != nil; cause = errs.As(cause.Err) {
 		fmt.Fprintf(a.err, "  cause: %s: %s\n", cause.Condition, cause.Message())
@@ -126,21 +129,35 @@ func (a *app) problem(e *errs.Error) {
 	}
 }
 
-func caret(e *errs.Error) string {
-	b := make([]rune, 0, e.Pos.Col+e.Pos.Length)
-	for i, c := range []rune(e.Excerpt) {
-		if i >= e.Pos.Col-1 {
-			break
+// excerptWidth is how many characters of a line an error shows.
+const excerptWidth = 120
+
+// excerpt is the line an error points into and the carets below it. Of a long line it is the part around the
+// place; control characters, which a terminal would obey, become middle dots.
+func excerpt(e *errs.Error) (line, marks string) {
+	text := []rune(e.Excerpt)
+	for i, c := range text {
+		if unicode.IsControl(c) && c != '\t' {
+			text[i] = '·'
 		}
+	}
+	col := min(max(e.Pos.Col-1, 0), len(text))
+	n := max(1, min(e.Pos.Length, len(text)-col))
+	var before, after string
+	if from := col - excerptWidth/2; len(text) > excerptWidth && from > 0 {
+		text, col, before = text[from:], col-from, "…"
+	}
+	if len(text) > excerptWidth {
+		text, after = text[:excerptWidth], "…"
+		n = max(1, min(n, excerptWidth-col))
+	}
+	pad := []rune(before + string(text[:col]))
+	for i, c := range pad {
 		if c != '\t' {
-			c = ' '
+			pad[i] = ' '
 		}
-		b = append(b, c)
 	}
-	for range max(1, min(e.Pos.Length, len([]rune(e.Excerpt))-e.Pos.Col+1)) {
-		b = append(b, '^')
-	}
-	return string(b)
+	return before + string(text) + after, string(pad) + strings.Repeat("^", n)
 }
 
 func problemJSON(e *errs.Error) map[string]any {

@@ -64,6 +64,9 @@ func (a *app) runLab(ctx context.Context, path string, names []string, o runOpti
 			}
 		}
 	}
+	if len(names) == 0 {
+		fmt.Fprintf(a.err, "%s has no query to start\n", path)
+	}
 	var refused []error
 	var running []*engine.StreamingQuery
 	for _, n := range names {
