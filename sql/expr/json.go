@@ -401,13 +401,28 @@ func (p *jsonReader) read(s []byte, a *Appender) error {
 	if i >= len(s) {
 		return errNull
 	}
+	t := p.t
+	if t.Kind == types.Struct && s[i] == '{' { // one walk finds the fields and checks the whole record
+		base, end := p.findFields(t, i)
+		if end < 0 {
+			p.spans = p.spans[:base]
+			return p.bad(s, a, true)
+		}
+		if p.mode == "FAILFAST" { // look before anything is appended
+			if p.object(t, i, nil); p.partial {
+				p.spans = p.spans[:base]
+				return p.malformed()
+			}
+		}
+		p.objectWith(t, base, a, s)
+		return nil
+	}
 	end := p.sc.skip(i)
 	if end < 0 {
 		return p.bad(s, a, true)
 	}
-	t := p.t
 	switch {
-	case t.Kind == types.Struct && s[i] == '{', t.Kind == types.Map && s[i] == '{', t.Kind == types.Array && s[i] == '[', t.Kind == types.Variant:
+	case t.Kind == types.Map && s[i] == '{', t.Kind == types.Array && s[i] == '[', t.Kind == types.Variant:
 	case t.Kind == types.Array && t.Elem.Kind == types.Struct && s[i] == '{': // one element
 		if !p.value(*t.Elem, i, end, nil) {
 			return p.bad(s, a, true)
@@ -419,15 +434,6 @@ func (p *jsonReader) read(s []byte, a *Appender) error {
 		return errNull
 	default:
 		return p.bad(s, a, true)
-	}
-	if t.Kind == types.Struct {
-		if p.mode == "FAILFAST" { // look before anything is appended
-			if p.object(t, i, nil); p.partial {
-				return p.malformed()
-			}
-		}
-		p.objectWith(t, i, a, s)
-		return nil
 	}
 	if !p.value(t, i, end, nil) {
 		return p.bad(s, a, true)
@@ -471,8 +477,7 @@ func (p *jsonReader) bad(s []byte, a *Appender, whole bool) error {
 }
 
 // objectWith reads the outermost struct and gives the record's text where some field did not fit.
-func (p *jsonReader) objectWith(t types.DataType, i int, a *Appender, s []byte) {
-	base := p.findFields(t, i)
+func (p *jsonReader) objectWith(t types.DataType, base int, a *Appender, s []byte) {
 	for k, f := range t.Fields {
 		if k == p.corrupt {
 			continue
@@ -490,14 +495,15 @@ func (p *jsonReader) objectWith(t types.DataType, i int, a *Appender, s []byte) 
 	a.End()
 }
 
-// findFields notes where the value of each field is; the last of equal names counts.
-func (p *jsonReader) findFields(t types.DataType, i int) (base int) {
+// findFields notes where the value of each field is, from base on in spans; the last of equal names counts.
+// end is behind the object, or -1 if it is no JSON.
+func (p *jsonReader) findFields(t types.DataType, i int) (base, end int) {
 	base = len(p.spans)
 	for range t.Fields {
 		p.spans = append(p.spans, -1, -1)
 	}
 	next := 0
-	p.sc.members(i, func(name, nameEnd, value, valueEnd int) bool {
+	end = p.sc.members(i, func(name, nameEnd, value, valueEnd int) bool {
 		key := p.sc.s[name:nameEnd]
 		if len(key) > 0 && (key[0] == '"' || key[0] == '\'') {
 			plain := key[1 : len(key)-1]
@@ -521,7 +527,7 @@ func (p *jsonReader) findFields(t types.DataType, i int) (base int) {
 		}
 		return true
 	})
-	return base
+	return base, end
 }
 
 func (p *jsonReader) field(t types.DataType, base, k int, a *Appender) {
@@ -551,7 +557,7 @@ func (p *jsonReader) field(t types.DataType, base, k int, a *Appender) {
 }
 
 func (p *jsonReader) object(t types.DataType, i int, a *Appender) {
-	base := p.findFields(t, i)
+	base, _ := p.findFields(t, i)
 	for k, f := range t.Fields {
 		var kid *Appender
 		if a != nil {

@@ -56,9 +56,10 @@ func (j *jsonScanner) skip(i int) int {
 	}
 	switch c := j.s[i]; c {
 	case '{', '[':
-		if j.depth++; j.depth > maxJSONDepth {
+		if j.depth >= maxJSONDepth {
 			return -1
 		}
+		j.depth++
 		var end int
 		if c == '{' {
 			end = j.members(i, nil)
@@ -97,6 +98,12 @@ func (j *jsonScanner) text(i int) int {
 		return -1
 	}
 	for i++; i < len(j.s); i++ {
+		for i < len(j.s) && j.s[i] != q && j.s[i] != '\\' && j.s[i] >= 0x20 { // most bytes
+			i++
+		}
+		if i == len(j.s) {
+			return -1
+		}
 		switch c := j.s[i]; {
 		case c == q:
 			return i + 1

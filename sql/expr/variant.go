@@ -316,7 +316,7 @@ func (p *jsonReader) variantValue(t types.DataType, i, end int, a *Appender) boo
 		if p.sc.s[i] != '{' {
 			return false
 		}
-		base := p.findFields(t, i)
+		base, _ := p.findFields(t, i)
 		ok := true
 		for k, f := range t.Fields {
 			var kid *Appender
