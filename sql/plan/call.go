@@ -73,6 +73,9 @@ func (x *resolver) call(f *sql.FuncCall) expr.Expr {
 	}
 	if g := generatorKind(name); g != "" {
 		if _, ok := expr.Lookup(name); !ok || generatorNames[name] != "" {
+			if args := x.exprs(f.Args); x.inWhere && !allFoldable(args) {
+				x.fail(f, "UNSUPPORTED_EXPR_FOR_OPERATOR", "invalidExprSqls", `"`+callText(name, args)+`"`)
+			}
 			if !x.lateral {
 				x.fail(f, "UNSUPPORTED_GENERATOR.OUTSIDE_SELECT", "plan", "")
 			}
@@ -106,6 +109,15 @@ func (x *resolver) call(f *sql.FuncCall) expr.Expr {
 	x.a.check(f, err)
 	x.place(f, r)
 	return r
+}
+
+func allFoldable(es []expr.Expr) bool {
+	for _, e := range es {
+		if !expr.Foldable(e) {
+			return false
+		}
+	}
+	return true
 }
 
 const docroot = "https://spark.apache.org/docs/latest"

@@ -24,8 +24,9 @@ type resolver struct {
 	generators            bool // allowed at the top
 	inAggregate, inWindow bool
 	windows               map[string]*sql.WindowSpec // WINDOW clause
-	lateral               bool                       // aliases are earlier items of the same list
-	grouped               bool                       // GROUP BY stands in the query
+	inWhere               bool
+	lateral               bool // aliases are earlier items of the same list
+	grouped               bool // GROUP BY stands in the query
 }
 
 func (x *resolver) fail(at sql.Node, condition string, params ...any) {

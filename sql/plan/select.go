@@ -268,7 +268,7 @@ func (a *analyzer) qualified(e expr.Expr, sc *scope) string {
 
 // where filters a scope.
 func (a *analyzer) where(sc *scope, cond sql.Expr, at sql.Node) {
-	x := &resolver{a: a, sc: sc}
+	x := &resolver{a: a, sc: sc, inWhere: true}
 	e := x.expr(cond)
 	if hasAggregate(e) {
 		var list []string
