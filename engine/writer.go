@@ -271,7 +271,7 @@ func (p *prepared) start() (*StreamingQuery, error) {
 		head = -1
 	}
 	q.driver = &driver{q: q, s: s, conf: p.conf, p: p, plan: ep, cp: cp, temporary: temporary}
-	q.snap.Store(&Snapshot{Version: 1, ID: q.id, RunID: q.runID, Name: q.name, Mode: string(p.mode), Trigger: w.trigger.String(),
+	q.snap.Store(&Snapshot{Version: 1, ID: q.id, RunID: q.runID, Name: q.name, Mode: string(p.mode), Trigger: w.trigger.String(), TriggerEvery: w.trigger.every,
 		Sink: p.format.Name, Checkpoint: p.checkpoint, Temporary: temporary, State: Initializing, StartedAt: q.started,
 		Status: Status{Message: "Initializing StreamExecution"}, Batch: head, HasState: len(ep.Stateful()) > 0,
 		Explain: plan.Explain(p.node), OutputNames: p.node.Schema().Names()})

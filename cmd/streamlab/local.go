@@ -124,7 +124,7 @@ func (b *localLab) snapshot(q lab.Query, run *engine.StreamingQuery, refused err
 	}
 	x := run.Snapshot()
 	s.ID, s.RunID, s.Message, s.Since, s.Mode, s.Trigger = x.ID, x.RunID, x.Status.Message, x.StartedAt, x.Mode, x.Trigger
-	s.Temporary, s.BatchID = x.Temporary, x.Batch
+	s.Temporary, s.BatchID, s.TriggerEvery = x.Temporary, x.Batch, x.TriggerEvery
 	s.Source = strings.Join(x.Sources, ", ")
 	if x.Watermark > 0 {
 		s.Watermark = timeOf(x.Watermark)
@@ -190,6 +190,9 @@ func (b *localLab) Events(after int64) ([]screen.Event, int64) {
 		switch e.Kind {
 		case engine.QueryProgress:
 			x.Level, x.Batch = screen.Debug, e.Progress.BatchID
+			if e.Progress.NumInputRows > 0 {
+				x.Level = screen.Info
+			}
 		case engine.QueryIdle:
 			x.Level = screen.Debug
 		case engine.Notice:
