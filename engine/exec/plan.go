@@ -170,6 +170,9 @@ func (p *Plan) Bind(t *Task) error {
 	t.Counters = &Counters{ScanRows: make([]int64, len(p.scans)), EventTimes: make([]EventTime, len(p.marks))}
 	p.stopEarly()
 	t.lateUs, t.evictUs = t.LateWatermarkMs*1000, t.EvictWatermarkMs*1000
+	if p.conf.Get != nil && p.conf.Get("spark.sql.streaming.statefulOperator.allowMultiple") == "false" {
+		t.lateUs = t.evictUs // Spark's old rule: one watermark for both
+	}
 	p.task, p.parts = t, nil
 	for _, s := range p.stateful {
 		c := s.counters()
