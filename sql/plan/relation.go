@@ -67,6 +67,30 @@ func (a *analyzer) notFound(at sql.Node, parts []string) {
 	a.fail(at, "TABLE_OR_VIEW_NOT_FOUND", "relationName", quoteParts(parts), "searchPath", searchPath)
 }
 
+// A TimeTraveler is a table that keeps old versions: VERSION AS OF, TIMESTAMP AS OF.
+type TimeTraveler interface {
+	// AsOfVersion gives the table as it was in a version.
+	AsOfVersion(version int64) (catalog.Table, error)
+	// AsOfTimestamp gives the table as it was at an instant, in microseconds since the epoch.
+	AsOfTimestamp(micros int64) (catalog.Table, error)
+}
+
+func (a *analyzer) asOf(t *sql.TableName, tt TimeTraveler) (catalog.Table, error) {
+	x := &resolver{a: a, sc: newScope(&OneRow{}, nil, nil)}
+	constant := func(e sql.Expr, k types.Kind) int64 {
+		l, err := expr.Const(expr.CastTo(x.expr(e), types.Of(k), a.conf.Expr), a.conf.Expr)
+		a.check(e, err)
+		if l == nil || l.Value.IsNull(0) {
+			a.fail(e, "INVALID_TIME_TRAVEL_TIMESTAMP_EXPR.INPUT", "expr", `"`+x.expr(e).String()+`"`)
+		}
+		return l.Value.I64[0]
+	}
+	if t.Version != nil {
+		return tt.AsOfVersion(constant(t.Version, types.BigInt))
+	}
+	return tt.AsOfTimestamp(constant(t.Timestamp, types.Timestamp))
+}
+
 // A Streamer is a table that can be read as a stream: FROM STREAM t.
 type Streamer interface {
 	// AsStream gives the stream of the table under reader options, which may be nil.
@@ -100,7 +124,11 @@ func (a *analyzer) table(t *sql.TableName, outer *scope) *scope {
 		}
 		a.notFound(at, parts)
 	}
-	if t.Version != nil || t.Timestamp != nil {
+	if tt, ok := r.Table.(TimeTraveler); ok && (t.Version != nil || t.Timestamp != nil) {
+		old, err := a.asOf(t, tt)
+		a.check(at, err)
+		r.Table = old
+	} else if t.Version != nil || t.Timestamp != nil {
 		a.fail(at, "UNSUPPORTED_FEATURE.TIME_TRAVEL", "relationId", quoteParts(parts))
 	}
 	if t.Stream && r.View != nil {
