@@ -151,7 +151,7 @@ func (x *resolver) arguments(f *sql.FuncCall, name string, fn *expr.Function) *e
 			}
 			continue
 		case *sql.Lambda:
-			if fn.LambdaParams == nil {
+			if fn.LambdaParams == nil || len(c.Args) == 0 {
 				x.fail(n, "INVALID_LAMBDA_FUNCTION_CALL.NON_HIGHER_ORDER_FUNCTION", "class", name)
 			}
 			lambdas = append(lambdas, len(c.Args))

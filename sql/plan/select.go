@@ -116,7 +116,9 @@ func (x *resolver) items(list []sql.SelectItem) []*item {
 			out = append(out, x.star(s)...)
 			continue
 		}
-		x.aliases = out
+		if x.a.conf.on("spark.sql.lateralColumnAlias.enableImplicitResolution", true) {
+			x.aliases = out
+		}
 		e := x.top(it.Expr)
 		n := &item{e: e, span: it.Span, ast: it.Expr, names: it.Aliases}
 		switch {
