@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -66,7 +67,7 @@ func newStatusCommand(a *app) *cobra.Command {
 				case exists(dir):
 					cp, err := store.Open(dir, store.Options{})
 					if err != nil {
-						row[1] = errs.As(err).Condition
+						row[1] = conditionOf(err)
 						break
 					}
 					if head, ok := cp.Head(); ok {
@@ -116,8 +117,70 @@ func newProgressCommand(a *app) *cobra.Command {
 	return c
 }
 
+// conditionOf is the condition of an error in a table cell, or its text if it has none.
+func conditionOf(err error) string {
+	if e := errs.As(err); e != nil {
+		return e.Condition
+	}
+	return err.Error()
+}
+
+func newCheckpointVerifyCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify LAB [QUERY…]",
+		Short: "Read checkpoints through and say which are damaged; exit code 8 if one is",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := a.open(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			defer w.Close()
+			names := args[1:]
+			if len(names) == 0 {
+				names = w.Names()
+			}
+			var rows [][]string
+			var bad []error
+			for _, n := range names {
+				dir, err := w.Checkpoint(n)
+				if err != nil {
+					return err
+				}
+				state := "whole"
+				switch {
+				case dir == "":
+					state = "temporary checkpoint"
+				case !exists(dir):
+					state = "never started"
+				default:
+					if err := verify(dir, n); err != nil {
+						state = conditionOf(err)
+						bad = append(bad, err)
+					}
+				}
+				rows = append(rows, []string{n, state, dir})
+			}
+			if err := a.table("verify", []string{"query", "state", "location"}, rows); err != nil {
+				return err
+			}
+			return errors.Join(bad...)
+		},
+	}
+}
+
+func verify(dir, query string) error {
+	cp, err := openCheckpoint(dir, query)
+	if err != nil {
+		return err
+	}
+	defer cp.Close()
+	return cp.Verify()
+}
+
 func newCheckpointCommand(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "checkpoint", Short: "Look into checkpoints"}
+	c.AddCommand(newCheckpointVerifyCommand(a))
 	var batch int64
 	show := &cobra.Command{
 		Use:   "show LAB QUERY",
@@ -201,7 +264,7 @@ func newCheckpointCommand(a *app) *cobra.Command {
 				if exists(dir) {
 					cp, err := store.Open(dir, store.Options{})
 					if err != nil {
-						row[2] = errs.As(err).Condition
+						row[2] = conditionOf(err)
 					} else {
 						row[2] = fmt.Sprintf("%d to %d", from(cp), to(cp))
 						row[3] = strconv.FormatInt(folderSize(dir), 10)

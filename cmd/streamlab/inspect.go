@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -74,8 +75,16 @@ func newExplainCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprint(a.out, text)
-			return nil
+			if a.output == "table" || a.output == "wide" {
+				fmt.Fprint(a.out, text)
+				return nil
+			}
+			var rows [][]string
+			for _, part := range strings.Split("\n"+text, "\n== ")[1:] {
+				title, body, _ := strings.Cut(part, " ==\n")
+				rows = append(rows, []string{title, strings.TrimRight(body, "\n")})
+			}
+			return a.table("explain", []string{"part", "text"}, rows)
 		},
 	}
 }

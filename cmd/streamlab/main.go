@@ -121,7 +121,7 @@ func (a *app) problem(e *errs.Error) {
 			fmt.Fprintf(a.err, "  try: %s\n", cause.Hint)
 		}
 	}
-	if e.Err != nil && errs.As(e.Err) == nil {
+	if e.Err != nil && errs.As(e.Err) == nil && !strings.Contains(e.Message(), e.Err.Error()) {
 		fmt.Fprintf(a.err, "  cause: %v\n", e.Err)
 	}
 	if e.Hint != "" {
@@ -187,6 +187,11 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			switch a.output {
+			case "table", "wide", "json", "jsonl", "csv", "name":
+			default:
+				return errs.New("LAB_VALUE", "key", "--output", "expected", "table, json, jsonl, csv or name")
+			}
 			if a.chdir != "" {
 				return os.Chdir(a.chdir)
 			}
@@ -204,7 +209,25 @@ func (a *app) root() *cobra.Command {
 	c.Flags().BoolVar(&noStart, "no-start", false, "open the lab without starting its queries")
 	c.AddCommand(newRunCommand(a), newValidateCommand(a), newExplainCommand(a), newSQLCommand(a), newStatusCommand(a),
 		newProgressCommand(a), newCheckpointCommand(a), newLabCommand(a), newBenchCommand(a), newDocsCommand(a), newDoctorCommand(a), newVersionCommand(a))
+	for _, group := range c.Commands() {
+		if group.HasSubCommands() && group.RunE == nil && group.Run == nil {
+			group.Args, group.RunE = cobra.ArbitraryArgs, unknownSubcommand
+		}
+	}
 	return c
+}
+
+// unknownSubcommand answers a command that only groups others: help without arguments, else a refusal, where
+// cobra would print the help and succeed.
+func unknownSubcommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+	if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
+		text += "; did you mean " + strings.Join(s, ", ") + "?"
+	}
+	return errors.New(text)
 }
 
 // workbench opens the screens, in a child of a guard that puts the terminal right whatever happens.

@@ -3,6 +3,9 @@
 package main
 
 import (
+	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -28,5 +31,47 @@ func TestExcerptKeepsThePlaceOfLongAndBinaryLines(t *testing.T) {
 		if line, marks := excerpt(c.e); line != c.line || marks != c.marks {
 			t.Errorf("got\n%q\n%q\nwant\n%q\n%q", line, marks, c.line, c.marks)
 		}
+	}
+}
+
+func TestMistakesOnTheCommandLineAreRefused(t *testing.T) {
+	lab := filepath.Join(t.TempDir(), "lab.yaml")
+	text := "sources:\n  s: {format: rate}\nqueries:\n- {queryName: q, from: s, format: noop, options: {checkpointLocation: c}}\n"
+	if err := os.WriteFile(lab, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"checkpoint frob", 2, `unknown command "frob"`},
+		{"checkpoint sho", 2, "did you mean show"},
+		{"lab frob", 2, "unknown command"},
+		{"checkpoint", 0, "Available Commands"},
+		{"version -o xml", 3, "--output"},
+		{"run LAB --progress loud", 3, "--progress"},
+		{"run LAB --batches -1", 3, "--batches"},
+		{"run LAB --once --available-now", 2, "once"},
+		{"checkpoint verify LAB", 0, "never started"},
+		{"run LAB --once", 0, ""},
+		{"checkpoint verify LAB q", 0, "whole"},
+		{"explain LAB q -o json", 0, `"part":"schema"`},
+		{"explain LAB q -o csv", 0, "part,text\n"},
+	} {
+		var out strings.Builder
+		a := &app{in: strings.NewReader(""), out: &out, err: &out}
+		code := a.run(context.Background(), strings.Fields(strings.ReplaceAll(c.args, "LAB", lab)))
+		if code != c.code || !strings.Contains(out.String(), c.says) {
+			t.Errorf("%s: exit %d, want %d and %q in\n%s", c.args, code, c.code, c.says, out.String())
+		}
+	}
+	if err := os.Remove(filepath.Join(filepath.Dir(lab), "c", "META")); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	a := &app{in: strings.NewReader(""), out: &out, err: &out}
+	if code := a.run(context.Background(), []string{"checkpoint", "verify", lab}); code != 8 {
+		t.Errorf("exit %d of a damaged checkpoint\n%s", code, out.String())
 	}
 }

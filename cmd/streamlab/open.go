@@ -84,9 +84,6 @@ func (a *app) table(kind string, columns []string, rows [][]string) error {
 			fmt.Fprintln(a.out, r[0])
 		}
 		return nil
-	case "table", "wide":
-	default:
-		return errs.New("LAB_VALUE", "key", "--output", "expected", "table, json, jsonl, csv or name")
 	}
 	width := make([]int, len(columns))
 	for i, c := range columns {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,11 +36,20 @@ func newRunCommand(a *app) *cobra.Command {
 	c.Flags().IntVar(&o.batches, "batches", 0, "end each query after so many micro-batches")
 	c.Flags().DurationVar(&o.forTime, "for", 0, "end after this time")
 	c.Flags().StringVar(&o.progress, "progress", "auto", "on stderr: auto, none, text or jsonl")
+	c.MarkFlagsMutuallyExclusive("available-now", "once")
 	c.Flags().BoolVar(&o.failFast, "fail-fast", false, "stop all queries when one fails")
 	return c
 }
 
 func (a *app) runLab(ctx context.Context, path string, names []string, o runOptions) error {
+	switch {
+	case !slices.Contains([]string{"auto", "none", "text", "jsonl"}, o.progress):
+		return errs.New("LAB_VALUE", "key", "--progress", "expected", "auto, none, text or jsonl")
+	case o.batches < 0:
+		return errs.New("LAB_VALUE", "key", "--batches", "expected", "a number from 0 on; 0 is no limit")
+	case o.forTime < 0:
+		return errs.New("LAB_VALUE", "key", "--for", "expected", "a time from 0 on; 0 is no limit")
+	}
 	w, err := a.open(ctx, path)
 	if err != nil {
 		return err
