@@ -34,6 +34,9 @@ func functionName(parts []string) string {
 }
 
 func (x *resolver) unknownRoutine(f *sql.FuncCall) {
+	if len(f.Name) > 2 {
+		x.fail(f, "REQUIRES_SINGLE_PART_NAMESPACE", "sessionCatalog", "spark_catalog", "namespace", quoteParts(f.Name[:len(f.Name)-1]), "identifier", quoteParts(f.Name))
+	}
 	x.fail(f, "UNRESOLVED_ROUTINE", "routineName", quoteParts(f.Name), "searchPath", searchPath)
 }
 

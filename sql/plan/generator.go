@@ -169,8 +169,7 @@ func (b *block) generate(n Node) (Node, []expr.Expr, []string) {
 	for i := range b.sort { // ORDER BY of a generated column
 		b.sort[i].Child = transform(b.sort[i].Child, func(e expr.Expr) expr.Expr {
 			if g, ok := e.(*generator); ok {
-				for k, it := range b.items {
-					_ = k
+				for _, it := range b.items {
 					if c, isCol := it.e.(*expr.Column); isCol && len(g.out) == 1 && c.Field.Type.Equal(g.out[0].Type) && c.Index >= len(b.sc.node.Schema()) {
 						return c
 					}

@@ -168,6 +168,14 @@ func unitName(u string) string {
 // interval gives the value of an interval literal.
 func (x *resolver) interval(iv *sql.Interval) expr.Expr {
 	if iv.From != "" && iv.To != "" {
+		if f, t := intervalUnits[unitName(iv.From)], intervalUnits[unitName(iv.To)]; f.class != t.class || f.unit >= t.unit {
+			text, _ := constantText(x, &sql.Literal{Kind: "string", Text: iv.Text})
+			if len(iv.Parts) > 0 {
+				text, _ = constantText(x, iv.Parts[0].Value)
+			}
+			x.fail(iv, "INVALID_INTERVAL_FORMAT.UNSUPPORTED_FROM_TO_EXPRESSION", "input", text,
+				"from", strings.ToLower(unitName(iv.From)), "to", strings.ToLower(unitName(iv.To)))
+		}
 		from, to := intervalUnits[unitName(iv.From)], intervalUnits[unitName(iv.To)]
 		kind := types.DayTime
 		if from.class == 'm' {
@@ -212,6 +220,9 @@ func (x *resolver) interval(iv *sql.Interval) expr.Expr {
 	}
 	months, days, micros, err := expr.ParseCalendarInterval(text)
 	if err != nil {
+		if len(iv.Parts) == 0 {
+			x.fail(iv, "INVALID_TYPED_LITERAL", "valueType", `"INTERVAL"`, "value", "'"+iv.Text+"'")
+		}
 		x.failWith(iv, err)
 	}
 	t := types.DataType{}

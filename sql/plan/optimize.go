@@ -60,12 +60,8 @@ func fixedPoint(n Node) Node {
 // rewrite applies f from the leaves up.
 func rewrite(n Node, f func(Node) Node) Node {
 	cs := n.Children()
-	switch n.(type) {
-	case *Insert, *Merge:
-	default:
-		if len(cs) == 0 {
-			return f(n)
-		}
+	if len(cs) == 0 {
+		return f(n)
 	}
 	out := make([]Node, len(cs))
 	for i, c := range cs {

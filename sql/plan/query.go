@@ -76,10 +76,10 @@ func (a *analyzer) renamed(at sql.Node, n Node, names []string) Node {
 func (a *analyzer) limits(n Node, limit, offset sql.Expr) Node {
 	l := &Limit{Child: n, N: -1}
 	if limit != nil {
-		l.N = a.count("limit", limit)
+		l.N = a.count("limit", limit, n)
 	}
 	if offset != nil {
-		l.Offset = a.count("offset", offset)
+		l.Offset = a.count("offset", offset, n)
 	}
 	if l.N < 0 && offset == nil {
 		return n
@@ -87,10 +87,13 @@ func (a *analyzer) limits(n Node, limit, offset sql.Expr) Node {
 	return l
 }
 
-// count is the constant of LIMIT or OFFSET.
-func (a *analyzer) count(name string, e sql.Expr) int64 {
+// count is the constant of LIMIT or OFFSET over n.
+func (a *analyzer) count(name string, e sql.Expr, over Node) int64 {
 	x := &resolver{a: a, sc: newScope(&OneRow{}, nil, nil)}
 	if n, ok := e.(*sql.Name); ok {
+		if over.Schema().Index(n.Parts[len(n.Parts)-1]) < 0 {
+			a.failWith(e, unresolvedColumn(n.Parts, columnsOf(over, nil)))
+		}
 		a.fail(e, "INVALID_LIMIT_LIKE_EXPRESSION.IS_UNFOLDABLE", "name", name, "expr", `"`+n.Parts[len(n.Parts)-1]+`"`)
 	}
 	v := x.expr(e)

@@ -146,9 +146,7 @@ func (a *analyzer) semi(n Node, s *subquery, anti bool) Node {
 		n, e = a.lowered(n, e)
 		xs[i] = strip(e)
 	}
-	if len(n.Schema()) != width {
-		width = len(n.Schema())
-	}
+	width = len(n.Schema())
 	cond := bindOuter(preds, width)
 	kind := LeftSemi
 	if anti {
@@ -498,7 +496,6 @@ func (a *analyzer) pull(n Node, anyRow bool) (Node, []expr.Expr) {
 		})
 		g := newAggregate(child, keys, names, x.Calls)
 		g.Session = x.Session
-		added := len(keys) - old
 		all := allColumns(g)
 		es := append(append(append([]expr.Expr{}, all[:old]...), all[len(keys):]...), all[old:len(keys)]...)
 		var out []string
@@ -507,7 +504,6 @@ func (a *analyzer) pull(n Node, anyRow bool) (Node, []expr.Expr) {
 		}
 		width := len(x.Out)
 		preds = exposed(preds, func(c *expr.Column) int { return width + c.Index - old })
-		_ = added
 		return newProject(g, es, out), preds
 	case *Sort:
 		child, preds := a.pull(x.Child, anyRow)
@@ -661,7 +657,6 @@ func (a *analyzer) pullLimit(l *Limit) (Node, []expr.Expr) {
 	if s, ok := below.(*Sort); ok {
 		order, below = s.Orders, s.Child
 	}
-	width := len(l.Schema())
 	project, isProject := below.(*Project) // of hidden sort columns, above the sort
 	if isProject && order == nil {
 		if s, ok := project.Child.(*Sort); ok {
@@ -704,7 +699,6 @@ func (a *analyzer) pullLimit(l *Limit) (Node, []expr.Expr) {
 	if l.Offset > 0 {
 		cond = and(cond, a.must(expr.Build(">", []expr.Expr{rank, expr.IntLit(int32(l.Offset))}, a.conf.Expr)))
 	}
-	_ = width
 	return &Filter{Child: w, Cond: cond}, preds
 }
 

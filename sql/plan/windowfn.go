@@ -170,7 +170,7 @@ func (x *resolver) frame(f *sql.FuncCall, w *WindowCall, spec *sql.WindowSpec, o
 	shift := w.Name == "lag" || w.Name == "lead"
 	if spec.Frame == nil {
 		switch {
-		case fixed || w.Aggregate == nil && !shift && false:
+		case fixed:
 			return running
 		case shift:
 			n := w.Args[1].(*expr.Literal)
