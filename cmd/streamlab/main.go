@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode"
@@ -198,6 +199,9 @@ func (a *app) root() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains([]string{"", "auto", "dark", "light", "terminal", "ascii", "none"}, theme) {
+				return errs.New("LAB_VALUE", "key", "--theme", "expected", "auto, dark, light, terminal, ascii or none")
+			}
 			return a.workbench(cmd.Context(), args, theme, noStart)
 		},
 	}

@@ -57,6 +57,11 @@ func TestMistakesOnTheCommandLineAreRefused(t *testing.T) {
 		{"run LAB --once", 0, ""},
 		{"checkpoint verify LAB q", 0, "whole"},
 		{"explain LAB q -o json", 0, `"part":"schema"`},
+		{"sql LAB -c select(null)a,char(27)b -o json", 0, `"a":null,"b":"\u001b"`},
+		{"sql LAB -c select(null)a,char(27)b", 0, `NULL  \x1b`},
+		{"sql LAB -c select(null)a,'NULL'b -o csv", 0, "a,b\n,NULL\n"},
+		{"sql --spark -c select(null)a,'NULL'b -o json", 0, `"a":null,"b":"NULL"`},
+		{"--theme bogus", 3, "--theme"},
 		{"explain LAB q -o csv", 0, "part,text\n"},
 	} {
 		var out strings.Builder

@@ -8,7 +8,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"streamlab/engine"
@@ -61,12 +64,20 @@ func (a *app) json(w io.Writer, v any) {
 
 // table prints rows in the form that --output asks for. kind names the objects of JSON.
 func (a *app) table(kind string, columns []string, rows [][]string) error {
+	return a.tableOf(kind, columns, rows, func(int, int) bool { return false })
+}
+
+// tableOf is table of rows with SQL nulls: null in JSON, nothing in CSV, NULL for the eye.
+func (a *app) tableOf(kind string, columns []string, rows [][]string, isNull func(row, column int) bool) error {
 	switch a.output {
 	case "json", "jsonl":
-		for _, r := range rows {
+		for n, r := range rows {
 			m := map[string]any{"kind": kind, "version": 1}
 			for i, c := range columns {
 				m[c] = r[i]
+				if isNull(n, i) {
+					m[c] = nil
+				}
 			}
 			a.json(a.out, m)
 		}
@@ -76,7 +87,15 @@ func (a *app) table(kind string, columns []string, rows [][]string) error {
 		if !a.noHeaders {
 			_ = w.Write(columns)
 		}
-		_ = w.WriteAll(rows)
+		for n, r := range rows {
+			r = slices.Clone(r)
+			for i := range r {
+				if isNull(n, i) {
+					r[i] = ""
+				}
+			}
+			_ = w.Write(r)
+		}
 		w.Flush()
 		return w.Error()
 	case "name":
@@ -85,6 +104,13 @@ func (a *app) table(kind string, columns []string, rows [][]string) error {
 		}
 		return nil
 	}
+	shown := make([][]string, len(rows))
+	for n, r := range rows {
+		for _, c := range r {
+			shown[n] = append(shown[n], oneLine(c))
+		}
+	}
+	rows = shown
 	width := make([]int, len(columns))
 	for i, c := range columns {
 		width[i] = utf8.RuneCountInString(c)
@@ -111,4 +137,20 @@ func (a *app) table(kind string, columns []string, rows [][]string) error {
 		line(r)
 	}
 	return nil
+}
+
+// oneLine writes control characters, which would break a table or steer the terminal, as escapes.
+func oneLine(s string) string {
+	if !strings.ContainsFunc(s, unicode.IsControl) {
+		return s
+	}
+	var b strings.Builder
+	for _, c := range s {
+		if unicode.IsControl(c) {
+			b.WriteString(strings.Trim(strconv.QuoteRune(c), "'"))
+			continue
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sort"
 	"strings"
 	"time"
 
@@ -75,7 +76,7 @@ func newSQLCommand(a *app) *cobra.Command {
 						rows[i] = append(rows[i], x.Text)
 					}
 				}
-				if err := a.table("row", ans.Columns, rows); err != nil {
+				if err := a.tableOf("row", ans.Columns, rows, func(r, c int) bool { return ans.Rows[r][c].Null }); err != nil {
 					return err
 				}
 			}
@@ -116,7 +117,7 @@ func (a *app) sparkSQL(ctx context.Context, args []string, statements []string) 
 		if err != nil {
 			return err
 		}
-		if err := a.table("row", schema.Names(), cellsOf(batches, schema, 0)); err != nil {
+		if err := a.tableOf("row", schema.Names(), cellsOf(batches, schema, 0), nullsOf(batches, schema)); err != nil {
 			return err
 		}
 	}
@@ -142,6 +143,25 @@ func cellsOf(batches []arrow.RecordBatch, schema types.Schema, limit int) [][]st
 		}
 	}
 	return rows
+}
+
+// nullsOf tells which cells of cellsOf are null.
+func nullsOf(batches []arrow.RecordBatch, schema types.Schema) func(row, column int) bool {
+	ends := make([]int, 0, len(batches))
+	vectors := make([][]columnar.Vec, 0, len(batches))
+	n := 0
+	for _, rb := range batches {
+		n += int(rb.NumRows())
+		ends = append(ends, n)
+		vectors = append(vectors, columnar.Vectors(rb, schema))
+	}
+	return func(row, column int) bool {
+		b := sort.SearchInts(ends, row+1)
+		if b > 0 {
+			row -= ends[b-1]
+		}
+		return vectors[b][column].IsNull(row)
+	}
 }
 
 // surroundings are lines of doctor about terminal, locale and disk.
