@@ -95,6 +95,9 @@ func (l *Lab) addSource(s *engine.Session, src Source) error {
 	df := r.Register(src.Name.Value, path...)
 	if err := df.Err(); err != nil {
 		e := errs.As(err)
+		if e != nil && !e.Pos.IsZero() && e.Pos.File == "" && src.Schema.Value != "" {
+			return l.locateText(err, src.Schema)
+		}
 		for k, t := range src.Options {
 			if e != nil && e.Params["option"] == k {
 				return l.locate(err, t.Pos)
@@ -123,6 +126,9 @@ func (l *Lab) addSource(s *engine.Session, src Source) error {
 func (l *Lab) addTable(ctx context.Context, s *engine.Session, t Table) error {
 	if t.Rows != nil {
 		table, err := s.InlineTable(t.Schema.Value, t.Rows)
+		if e := errs.As(err); e != nil && !e.Pos.IsZero() {
+			return l.locateText(err, t.Schema)
+		}
 		if err != nil {
 			return err
 		}
@@ -138,6 +144,9 @@ func (l *Lab) addTable(ctx context.Context, s *engine.Session, t Table) error {
 		path = []string{t.Path.Value}
 	}
 	table, err := r.Table(ctx, path...)
+	if e := errs.As(err); e != nil && !e.Pos.IsZero() && e.Pos.File == "" && t.Schema.Value != "" {
+		return l.locateText(err, t.Schema)
+	}
 	if err != nil {
 		return err
 	}
@@ -232,7 +241,9 @@ func (l *Lab) locate(err error, pos errs.Pos) error {
 	if !e.Pos.IsZero() && e.Pos.File != "" {
 		return err
 	}
-	return place(e, pos, l.data)
+	c := *e
+	c.Pos, c.Excerpt = errs.Pos{}, "" // a place in a text of its own, such as a schema, is none in the file
+	return place(&c, pos, l.data)
 }
 
 // locateText shifts a place inside SQL to the file. In a literal block the line and column are exact; in

@@ -185,6 +185,8 @@ func TestMistakesAreFoundWithTheirPlace(t *testing.T) {
 		"sources:\n  s: {format: rate}\nqueries:\n- {queryName: q, from: s, format: noop, trigger: {processingTime: 10s}}\n": "INVALID_INTERVAL_FORMAT",
 		"sources:\n  s: {format: rate}\nqueries:\n- {queryName: q, from: s, format: kafka}\n":                                "UNSUPPORTED_FEATURE",
 		"sources:\n  s: {format: rate}\nqueries:\n- {queryName: q, from: s, format: noop, outputMode: apend}\n":              "STREAMING_OUTPUT_MODE.INVALID",
+		"sources:\n  s: {format: csv, path: x, schema: a INTT}\n":                                                            "2:39: [UNSUPPORTED_DATATYPE]",
+		"tables:\n  s:\n    schema: a INT, b INTT\n    rows: [[1, 2]]\n":                                                     "3:22: [UNSUPPORTED_DATATYPE]",
 		"a: [1\n":    "LAB_SYNTAX",
 		"":           "1:1: [LAB_MISSING_KEY]",
 		"# only\n":   "1:1: [LAB_MISSING_KEY]",

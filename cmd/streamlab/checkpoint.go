@@ -201,11 +201,17 @@ func newCheckpointCommand(a *app) *cobra.Command {
 			if !ok {
 				return errs.New("NO_BATCH", "batch", n, "from", from(cp), "to", to(cp))
 			}
-			fmt.Fprintf(a.out, "offsets/%d\n%s\n", n, offsetsText(o))
+			rows := [][]string{{fmt.Sprintf("offsets/%d", n), offsetsText(o)}}
 			if e, ok, err := cp.Commits(n); err != nil {
 				return err
 			} else if ok {
-				fmt.Fprintf(a.out, "commits/%d\n%s\n", n, commitText(e))
+				rows = append(rows, []string{fmt.Sprintf("commits/%d", n), commitText(e)})
+			}
+			if a.output != "table" && a.output != "wide" {
+				return a.table("log", []string{"file", "text"}, rows)
+			}
+			for _, r := range rows {
+				fmt.Fprintf(a.out, "%s\n%s\n", r[0], r[1])
 			}
 			return nil
 		},

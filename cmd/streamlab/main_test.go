@@ -56,6 +56,8 @@ func TestMistakesOnTheCommandLineAreRefused(t *testing.T) {
 		{"checkpoint verify LAB", 0, "never started"},
 		{"run LAB --once", 0, ""},
 		{"checkpoint verify LAB q", 0, "whole"},
+		{"checkpoint show LAB q -o json", 0, `"file":"commits/0"`},
+		{"checkpoint show LAB q", 0, "commits/0\nv1\n"},
 		{"explain LAB q -o json", 0, `"part":"schema"`},
 		{"sql LAB -c select(null)a,char(27)b -o json", 0, `"a":null,"b":"\u001b"`},
 		{"sql LAB -c select(null)a,char(27)b", 0, `NULL  \x1b`},
