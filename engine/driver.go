@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -332,7 +333,7 @@ type planRecord struct {
 func (d *driver) checkPlan(committed bool) error {
 	now := planRecord{Mode: string(d.p.mode), Operators: d.plan.Shapes(), Sink: d.p.format.Name}
 	for _, x := range d.sources {
-		now.Sources = append(now.Sources, identity(x))
+		now.Sources = append(now.Sources, identity(x, d.s.dir))
 	}
 	if raw, ok := d.cp.Meta("plan"); ok && committed {
 		var was planRecord
@@ -356,10 +357,15 @@ func (d *driver) checkPlan(committed bool) error {
 }
 
 // identity is what must not change of a source between two runs: its kind, and the path of a file source,
-// whose last batch Spark asks for again.
-func identity(x *querySource) string {
+// whose last batch Spark asks for again. A path inside the session's folder counts from there, so that a lab
+// may be moved with its checkpoints.
+func identity(x *querySource, dir string) string {
 	if o, ok := x.stream.Open.(*opening); ok && o.def.Path != "" {
-		return x.stream.Format + ":" + o.def.Path
+		path := o.def.Path
+		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+			path = rel
+		}
+		return x.stream.Format + ":" + path
 	}
 	return x.stream.Format
 }

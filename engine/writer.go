@@ -301,7 +301,8 @@ func (p *prepared) stopOldRun() error {
 		return nil
 	}
 	if old.s == p.s && !p.conf.flag(keyStopActive) || old.name != p.w.name {
-		return errs.New("CHECKPOINT_IN_USE", "checkpointLocation", p.checkpoint, "id", old.id, "runId", old.runID)
+		return errs.New("CHECKPOINT_IN_USE", "checkpointLocation", p.checkpoint, "id", old.id, "runId", old.runID,
+			"pid", os.Getpid(), "host", "this process", "since", old.started.UTC().Format(TimestampLayout))
 	}
 	return old.Stop()
 }
