@@ -114,10 +114,10 @@ var table = []Binding{
 	{screen.InCheckpoint, screen.RewindHere, keys("R"), "rewind here", "rewind to batch (asks)", 3, screen.M},
 
 	{screen.InEditor, screen.RunSQL, keys("ctrl+r", "ctrl+j"), "run", "run (or ; and enter)", 0, screen.S},
+	{screen.InEditor, screen.Back, keys("esc"), "leave editor", "leave the editor", 0, screen.S},
 	{screen.InEditor, screen.HistoryPrev, keys("ctrl+p"), "ctrl+p ctrl+n history", "previous statement", 0, screen.S},
 	{screen.InEditor, screen.HistoryNext, keys("ctrl+n"), "", "next statement", 0, screen.S},
 	{screen.InEditor, screen.LiveSQL, keys("ctrl+t"), "live", "run again after each batch", 0, screen.S},
-	{screen.InEditor, screen.Back, keys("esc"), "leave the editor", "leave the editor", 0, screen.S},
 
 	{screen.InSQL, screen.EditSQL, keys("i"), "edit", "type a statement", 0, screen.S},
 	{screen.InSQL, screen.RunSQL, keys("ctrl+r", "ctrl+j"), "run", "run the statement", 0, screen.S},
