@@ -632,8 +632,6 @@ func (p *player) compare(got []recordedBatch, schema string, err error, want, go
 	return ""
 }
 
-var stateFields = []string{"operatorName", "numRowsTotal", "numRowsUpdated", "numRowsRemoved", "numRowsDroppedByWatermark"}
-
 func (p *player) compareProgress(id int64, want map[string]any) string {
 	ignored := map[string]bool{}
 	for _, k := range asList(get(p.scenario, "ignore")) {

@@ -51,10 +51,6 @@ type Session struct {
 	streams   *Streams
 	events    ring
 	streamIDs atomic.Int64
-
-	mu    sync.Mutex
-	stop  func() // ends the listeners' goroutine
-	close []func() error
 }
 
 // NewSession makes a session. Errors: INVALID_CONF_VALUE.*, UNKNOWN_SETTING.
@@ -119,21 +115,7 @@ func (s *Session) Close() error {
 		}
 	}
 	s.streams.bus.close()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, f := range s.close {
-		if err := f(); err != nil && first == nil {
-			first = err
-		}
-	}
-	s.close = nil
 	return first
-}
-
-func (s *Session) onClose(f func() error) {
-	s.mu.Lock()
-	s.close = append(s.close, f)
-	s.mu.Unlock()
 }
 
 func exprConf(c *Conf) expr.Conf {

@@ -101,17 +101,6 @@ func (l *layout) add(t types.DataType) int {
 	return c
 }
 
-// refs are the byte offsets of the 16-byte places that may hold a Ref.
-func (l *layout) refs() []int {
-	var out []int
-	for _, f := range l.fields {
-		if f.long {
-			out = append(out, (f.at+1)*8)
-		}
-	}
-	return out
-}
-
 // An encoder turns rows of vectors into words. It belongs to one worker and is reused.
 type encoder struct {
 	lay   *layout

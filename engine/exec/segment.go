@@ -2,7 +2,6 @@ package exec
 
 import (
 	"encoding/binary"
-	"unsafe"
 
 	"streamlab/columnar"
 	"streamlab/errs"
@@ -267,9 +266,4 @@ func isRefByte(refs []int, b int) bool {
 		}
 	}
 	return false
-}
-
-// wordsOf sees words of a record from byte off on.
-func wordsOf(rec []byte, off, n int) []uint64 {
-	return unsafe.Slice((*uint64)(unsafe.Pointer(&rec[off])), n)
 }

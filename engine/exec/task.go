@@ -15,14 +15,13 @@ import (
 
 // Task is what one micro-batch gives the plan.
 type Task struct {
-	Batch             int64
-	Inputs            [][]columnar.Partition // by scan occurrence, as Plan.Scans lists them; nil is no rows
-	NowMicros         int64                  // current_timestamp(): the same on a re-run
-	LateWatermarkMs   int64                  // W(N-1): rows at or before it are late
-	EvictWatermarkMs  int64                  // W(N): state at or before it goes
-	Counters          *Counters              // set by Bind
-	lateUs, evictUs   int64
-	hasEvict, hasLate bool
+	Batch            int64
+	Inputs           [][]columnar.Partition // by scan occurrence, as Plan.Scans lists them; nil is no rows
+	NowMicros        int64                  // current_timestamp(): the same on a re-run
+	LateWatermarkMs  int64                  // W(N-1): rows at or before it are late
+	EvictWatermarkMs int64                  // W(N): state at or before it goes
+	Counters         *Counters              // set by Bind
+	lateUs, evictUs  int64
 }
 
 // Counters are what a micro-batch did, complete after Finish and Save.

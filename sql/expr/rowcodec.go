@@ -208,31 +208,3 @@ func DecodeRow(as []*Appender, b []byte) ([]byte, error) {
 	}
 	return b, nil
 }
-
-// skipValue gives the bytes behind one encoded value of the vector's type.
-func skipValue(v *columnar.Vec, b []byte) []byte {
-	if b[0] == 0 {
-		return b[1:]
-	}
-	b = b[1:]
-	switch v.Phys {
-	case columnar.PBytes:
-		n, k := binary.Uvarint(b)
-		return b[k+int(n):]
-	case columnar.PList, columnar.PMap:
-		n, k := binary.Uvarint(b)
-		b = b[k:]
-		for range n {
-			for _, kid := range v.Kids {
-				b = skipValue(kid, b)
-			}
-		}
-		return b
-	case columnar.PStruct:
-		for _, kid := range v.Kids {
-			b = skipValue(kid, b)
-		}
-		return b
-	}
-	return b[fixedWidth(v.Phys):]
-}
