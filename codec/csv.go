@@ -12,14 +12,14 @@ import (
 )
 
 type csvOptions struct {
-	sep                     []byte
-	quote, escape, comment  int // -1: none
-	header, enforce         bool
-	leading, trailing       bool // cut white space
-	null, empty             string
-	nan, posInf, negInf     string
-	maxColumns, maxChars    int
-	caseSensitive, inferred bool
+	sep                    []byte
+	quote, escape, comment int // -1: none
+	header, enforce        bool
+	leading, trailing      bool // cut white space
+	null, empty            string
+	nan, posInf, negInf    string
+	maxColumns, maxChars   int
+	caseSensitive          bool
 }
 
 func (r *Reader) csvSetup(err *error) {

@@ -28,7 +28,6 @@ type machine struct {
 	retain   int64
 	versions []modelState
 	pending  *OffsetEntry
-	meta     string
 	log      map[int64]string
 	logged   map[int64]string // durable for certain
 	based    map[int64]int64  // bucket → batch of its last base or release

@@ -55,7 +55,6 @@ type joinSide struct {
 	groups, made []uint32
 	idx, idx2    []int32
 	hit          []uint64
-	gathered     []columnar.Vec
 }
 
 const (

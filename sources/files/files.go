@@ -37,7 +37,6 @@ type Source struct {
 	discardRatio float64
 	clean        string
 	archive      string
-	archiveErr   error
 	now          func() time.Time
 
 	opened    bool

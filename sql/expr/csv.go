@@ -249,7 +249,7 @@ func (r *csvRules) appendField(dst, s []byte, all bool) []byte {
 	if len(s) == 0 {
 		return append(dst, r.quote, r.quote)
 	}
-	if !all && !bytes.Contains(s, r.sep) && bytes.IndexByte(s, r.quote) < 0 && bytes.IndexAny(s, "\r\n") < 0 {
+	if !all && !bytes.Contains(s, r.sep) && bytes.IndexByte(s, r.quote) < 0 && !bytes.ContainsAny(s, "\r\n") {
 		return append(dst, s...)
 	}
 	dst = append(dst, r.quote)

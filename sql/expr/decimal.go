@@ -250,7 +250,6 @@ type parsedDecimal struct {
 	neg    bool
 	digits [80]byte // without leading zeros; further digits only count for exp
 	n      int
-	more   bool // digits were cut; all were within exp
 	exp    int
 }
 

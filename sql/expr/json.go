@@ -5,7 +5,6 @@ import (
 	"sort"
 	"strings"
 
-	"streamlab/columnar"
 	"streamlab/errs"
 	"streamlab/sql/types"
 )
@@ -356,7 +355,6 @@ type jsonReader struct {
 	partial   bool
 	name      []byte
 	spans     []int // stack: places of the fields of structs being read
-	scratch   *columnar.Vec
 }
 
 func newJSONReader(t types.DataType, opts map[string]string, c Conf) *jsonReader {

@@ -98,8 +98,6 @@ type parsedTime struct {
 	hasDate  bool
 	us       int64 // of the day
 	zone     *time.Location
-	fixed    bool // zone is fixed at offset seconds
-	offset   int
 	hasZone  bool
 	zoneText string
 }

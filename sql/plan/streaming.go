@@ -307,13 +307,7 @@ func (c *streamCheck) bounded(j *Join, which int) bool {
 }
 
 // comparisons are the conjuncts of a condition; BETWEEN is two.
-func comparisons(e expr.Expr) []expr.Expr {
-	var out []expr.Expr
-	for _, c := range expr.Conjuncts(e) {
-		out = append(out, c)
-	}
-	return out
-}
+func comparisons(e expr.Expr) []expr.Expr { return expr.Conjuncts(e) }
 
 // bounds tries a comparison at a few times: it must be satisfied by late values of the bounded column only.
 func (c *streamCheck) bounds(e expr.Expr, both types.Schema, n, y, which int) bool {
