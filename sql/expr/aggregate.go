@@ -146,8 +146,7 @@ func (c *Call) aggregate(args []Expr, out types.DataType, null bool, make func()
 	return &AggregateCall{Name: c.Name, Args: args, Out: out, Null: null, Text: aggText(c.Name, c.Args, c.Distinct), New: make}
 }
 
-func f64p(r *columnar.Records, g uint32, off int) *float64 { return (*float64)(r.Ptr(g, off)) }
-func i64p(r *columnar.Records, g uint32, off int) *int64   { return (*int64)(r.Ptr(g, off)) }
+func i64p(r *columnar.Records, g uint32, off int) *int64 { return (*int64)(r.Ptr(g, off)) }
 
 // at points to byte off behind p, within the same record.
 func at[T any](p unsafe.Pointer, off uintptr) *T { return (*T)(unsafe.Add(p, off)) }
@@ -171,8 +170,6 @@ func withoutNulls(args []*columnar.Vec) bool {
 	}
 	return true
 }
-
-func sized64(v *columnar.Vec, t types.DataType, n int) { v.Reset(t, n) }
 
 // ---- count
 

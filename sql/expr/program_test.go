@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"fmt"
 	"testing"
 
 	"streamlab/columnar"
@@ -154,7 +153,7 @@ func TestRowCodec(t *testing.T) {
 	}
 	b.Finish()
 	for i := range v.Len {
-		if x, y := fmt.Sprintf("%s", AppendText(nil, v, i, nil, CastStyle)), string(AppendText(nil, w, i, nil, CastStyle)); x != y {
+		if x, y := string(AppendText(nil, v, i, nil, CastStyle)), string(AppendText(nil, w, i, nil, CastStyle)); x != y {
 			t.Errorf("row %d: %s became %s", i, x, y)
 		}
 		if Compare(v, w, i, i) != 0 {

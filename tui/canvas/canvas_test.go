@@ -27,7 +27,7 @@ func TestWideCharacters(t *testing.T) {
 	v.Put(1, 0, "x", Text) // takes the right half of 日
 	v.Put(0, 1, "日本", Text)
 	v.Put(2, 1, "y", Text) // takes the left half of 本
-	v.Sub(0, 2, 3, 1).Put(0, 2-2, "日本", Text)
+	v.Sub(0, 2, 3, 1).Put(0, 0, "日本", Text)
 	if got, want := c.Text(), " x本\n日y\n日\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
