@@ -116,7 +116,7 @@ func (d *DataFrame) Collect(ctx context.Context) ([]arrow.RecordBatch, types.Sch
 	}
 	if d.node.Streaming() {
 		return nil, nil, errs.New("_LEGACY_ERROR_TEMP_3102", "msg",
-			"Queries with streaming sources must be executed with writeStream.start()")
+			"A query that reads a stream is started with writeStream; it has no finite answer.")
 	}
 	return d.s.collect(ctx, plan.Optimize(d.node))
 }

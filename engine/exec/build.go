@@ -190,7 +190,7 @@ func (b *builder) scan(x *plan.Scan) (operator, error) {
 	rd := reader{schema: x.Out, columns: x.Columns}
 	if x.Stream != nil {
 		if b.conf.Mode == "" {
-			return nil, errs.New("_LEGACY_ERROR_TEMP_3102", "msg", "Queries with streaming sources must be executed with writeStream.start()")
+			return nil, errs.New("_LEGACY_ERROR_TEMP_3102", "msg", "A query that reads a stream is started with writeStream; it has no finite answer.")
 		}
 		rd.width = len(x.Stream.Schema())
 		s := &scan{reader: rd, stream: x.Stream, number: len(b.p.scans)}

@@ -43,7 +43,7 @@ var statement = regexp.MustCompile(`(?i)^(SELECT|WITH|VALUES|FROM|SHOW|DESCRIBE|
 func TestRecordedSchemas(t *testing.T) {
 	files, _ := filepath.Glob("../../conformance/expressions/*.golden.json")
 	if len(files) == 0 {
-		t.Skip("no recorded answers here")
+		t.Fatal("no recorded answers in conformance/expressions")
 	}
 	floors := map[string]int{}
 	for _, line := range strings.Split(readFile(t, "testdata/floors.txt"), "\n") {

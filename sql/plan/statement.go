@@ -161,7 +161,7 @@ func (a *analyzer) createTable(t *sql.CreateTable) Node {
 
 func (a *analyzer) noStream(at sql.Node, n Node) {
 	if n.Streaming() {
-		a.fail(at, "_LEGACY_ERROR_TEMP_3102", "msg", "Queries with streaming sources must be executed with writeStream.start(), or from a streaming table or flow definition within a Spark Declarative Pipeline.")
+		a.fail(at, "_LEGACY_ERROR_TEMP_3102", "msg", "A query that reads a stream is started with writeStream; it has no finite answer.")
 	}
 }
 

@@ -362,11 +362,9 @@ func (c *streamCheck) bounds(e expr.Expr, both types.Schema, n, y, which int) bo
 	return at(1_600_000_000_000_000+far) && !at(1_600_000_000_000_000-far)
 }
 
-const correctness = "Detected pattern of possible 'correctness' issue due to global watermark. " +
-	"The query contains stateful operation which can emit rows older than the current watermark plus allowed late record delay, " +
-	"which are \"late rows\" in downstream stateful operations and these rows can be discarded. " +
-	"Please refer the programming guide doc for more details. If you understand the possible risk of correctness issue and still need to run the query, " +
-	"you can disable this check by setting the config `spark.sql.streaming.statefulOperator.checkCorrectness.enabled` to false."
+// correctness is why a chain of stateful operators may lose rows without telling.
+const correctness = "An operator below may emit rows that are older than the one global watermark; the stateful operator above would drop them as late. " +
+	"If that is acceptable, set `spark.sql.streaming.statefulOperator.checkCorrectness.enabled` to false."
 
 // chain refuses a stateful operator above an aggregation unless the mode is append.
 func (c *streamCheck) chain(n Node) error {
