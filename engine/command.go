@@ -48,7 +48,7 @@ func (s *Session) command(ctx context.Context, n plan.Node) (*DataFrame, error) 
 		if c.Replace != nil {
 			return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "INSERT … REPLACE WHERE")
 		}
-		err = a.Append(ctx, catalog.Tag{}, []columnar.Partition{columnar.Batches{Name: "insert", List: rows}}, c.Overwrite)
+		err = a.Append(ctx, s.tag, []columnar.Partition{columnar.Batches{Name: "insert", List: rows}}, c.Overwrite)
 		if err != nil {
 			return nil, err
 		}

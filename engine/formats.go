@@ -31,6 +31,7 @@ type TableFormat struct {
 	Name    string
 	Options []sources.OptionDoc
 	Table   func(context.Context, sources.Def) (catalog.Table, error)
+	Write   func(context.Context, TableWrite) error // nil: DataFrameWriter cannot write it
 }
 
 // SinkFormat is a kind of sink.

@@ -49,6 +49,7 @@ type Session struct {
 	catalog   *catalog.Catalog
 	streams   *Streams
 	events    ring
+	tag       catalog.Tag // of the writes of the statement that runs; see statements
 	streamIDs atomic.Int64
 }
 
@@ -85,6 +86,14 @@ func NewSession(c Config) (*Session, error) {
 	}
 	s.streams = newStreams(s)
 	return s, nil
+}
+
+// child is a session for the statements of one micro-batch: settings of its own, temporary views of its own,
+// everything else shared. It is not closed.
+func (s *Session) child() *Session {
+	c := &Session{conf: s.conf.clone(), dir: s.dir, workspace: s.workspace, out: s.out, consoleOf: s.consoleOf, log: s.log,
+		clock: s.clock, formats: s.formats, catalog: catalog.Overlay(s.catalog), streams: s.streams}
+	return c
 }
 
 // Conf is the session's settings.

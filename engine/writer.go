@@ -34,6 +34,7 @@ type DataStreamWriter struct {
 	partitionBy []string
 	sink        sinks.Sink // set by Sink and ForeachBatch
 	sinkName    string
+	statements  []Statement // of ForeachBatchSQL
 	err         error
 }
 
@@ -164,6 +165,9 @@ func (w *DataStreamWriter) prepare(path ...string) (*prepared, error) {
 	}
 	if p.format.Name == "memory" && len(w.partitionBy) > 0 {
 		return nil, errs.New("_LEGACY_ERROR_TEMP_1197", "operation", "memory")
+	}
+	if err := s.checkStatements(w.statements, w.d.node.Schema()); err != nil {
+		return nil, err
 	}
 	if err := p.refuseTrigger(); err != nil {
 		return nil, err

@@ -70,12 +70,19 @@ type View struct {
 // parent that is asked for what it does not hold.
 type Catalog struct {
 	parent *Catalog
+	temp   bool // holds temporary views only: what else is registered or dropped is its parent's
 	mu     sync.RWMutex
 	m      map[string]Relation
 }
 
 // New makes an empty catalog; parent may be nil.
 func New(parent *Catalog) *Catalog { return &Catalog{parent: parent, m: map[string]Relation{}} }
+
+// Overlay makes a catalog for a child session: views registered in it stay in it, everything else is its
+// parent's, as when Spark clones a session for foreachBatch. parent must not be nil.
+func Overlay(parent *Catalog) *Catalog {
+	return &Catalog{parent: parent, m: map[string]Relation{}, temp: true}
+}
 
 func key(name string) string {
 	k := strings.ToLower(name)
@@ -96,6 +103,10 @@ func (c *Catalog) Lookup(name string) (Relation, bool) {
 
 // Register sets what a name stands for, replacing what it stood for.
 func (c *Catalog) Register(name string, r Relation) {
+	if c.temp && r.View == nil {
+		c.parent.Register(name, r)
+		return
+	}
 	r.Name = name
 	c.mu.Lock()
 	c.m[key(name)] = r
@@ -108,6 +119,9 @@ func (c *Catalog) Drop(name string) bool {
 	defer c.mu.Unlock()
 	_, ok := c.m[key(name)]
 	delete(c.m, key(name))
+	if !ok && c.temp {
+		return c.parent.Drop(name)
+	}
 	return ok
 }
 

@@ -117,7 +117,8 @@ func buildFromCSV(c *Call) (Expr, error) {
 			if p.mode != "" && p.mode != "PERMISSIVE" && p.mode != "FAILFAST" {
 				return errs.New("PARSE_MODE_UNSUPPORTED", "funcName", "`from_csv`", "mode", p.mode)
 			}
-			rest, more, partial := r.bytes(0), true, false
+			var rest []byte
+			more, partial := true, false
 			for pass := 0; pass < 2; pass++ { // the first only looks
 				if pass == 0 && p.mode != "FAILFAST" {
 					continue

@@ -796,7 +796,7 @@ func prune(n Node, need []bool) (out Node, at []int) {
 		c.Inputs = make([]Node, len(x.Inputs))
 		for i, in := range x.Inputs {
 			k, m := prune(in, need)
-			c.Inputs[i], at = only(k, m, need)
+			c.Inputs[i], _ = only(k, m, need)
 		}
 		c.Out = nil
 		for i, f := range x.Out {

@@ -140,13 +140,12 @@ func (a *analyzer) filtered(n Node, cond expr.Expr) Node {
 func (a *analyzer) semi(n Node, s *subquery, anti bool) Node {
 	a.domain = n
 	right, preds := a.pull(s.node, s.kind == existsQuery)
-	width := len(n.Schema())
 	xs := make([]expr.Expr, len(s.xs))
 	for i, e := range s.xs {
 		n, e = a.lowered(n, e)
 		xs[i] = strip(e)
 	}
-	width = len(n.Schema())
+	width := len(n.Schema())
 	cond := bindOuter(preds, width)
 	kind := LeftSemi
 	if anti {

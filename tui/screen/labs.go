@@ -456,7 +456,8 @@ func (s *Steps) Draw(v canvas.View) {
 		empty(v.Sub(0, 1, v.W, v.H), "The opened lab has no steps. 1 shows its queries.")
 		return
 	}
-	list, det := v.Sub(0, 2, v.W, min(n, max(3, v.H/3))), v
+	list := v.Sub(0, 2, v.W, min(n, max(3, v.H/3)))
+	var det canvas.View
 	if s.sh.Class == S {
 		det = v.Sub(0, 3+list.H, v.W, v.H-3-list.H)
 	} else {
