@@ -21,11 +21,12 @@ store: errs | badger
 sources: columnar sql/types errs
 sinks: columnar sql/types errs sources
 sql/expr: codec columnar sql/types errs | regexp2 xxh3
+delta: codec sql/catalog columnar sql/types errs | parquet roaring
 sql/plan: sql sql/catalog sql/expr columnar sql/types errs
-sources/*: sources codec sql/catalog columnar sql/types errs
-sinks/*: sinks sources codec sql/catalog columnar sql/types errs | sqlite3
+sources/*: sources codec delta sql/catalog columnar sql/types errs
+sinks/*: sinks sources codec delta sql/catalog columnar sql/types errs | sqlite3
 engine/exec: sql/plan sql/expr sql/catalog sources store columnar sql/types errs | s2
-engine: engine/exec sql sql/* codec sources sources/* sinks sinks/* store columnar errs
+engine: engine/exec sql sql/* codec delta sources sources/* sinks sinks/* store columnar errs
 lab: engine sql sql/types sql/catalog errs | goccy
 labs:
 tui: tui/* sql columnar errs | bubbletea bubbles lipgloss x/ansi
@@ -43,6 +44,7 @@ var fenced = map[string]string{
 	"dgraph-io/badger": "badger", "mattn/go-sqlite3": "sqlite3", "goccy/go-yaml": "goccy", "spf13/cobra": "cobra",
 	"charmbracelet/bubbletea": "bubbletea", "charmbracelet/bubbles": "bubbles", "charmbracelet/lipgloss": "lipgloss",
 	"dlclark/regexp2": "regexp2", "zeebo/xxh3": "xxh3", "arrow-go/v18/parquet": "parquet", "klauspost/compress/s2": "s2",
+	"RoaringBitmap/roaring": "roaring",
 }
 
 func TestImportsFollowThePolicy(t *testing.T) {
