@@ -41,14 +41,14 @@ func (s *Session) command(ctx context.Context, n plan.Node) (*DataFrame, error) 
 		if err != nil {
 			return nil, err
 		}
-		a, ok := c.Table.(catalog.Appender)
+		a, ok := c.Table.(catalog.Inserter)
 		if !ok {
 			return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "INSERT into `"+c.Name+"`")
 		}
 		if c.Replace != nil {
 			return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "INSERT … REPLACE WHERE")
 		}
-		err = a.Append(ctx, s.tag, []columnar.Partition{columnar.Batches{Name: "insert", List: rows}}, c.Overwrite)
+		err = a.Insert(ctx, catalog.Insertion{Tag: s.tag, Rows: []columnar.Partition{columnar.Batches{Name: "insert", List: rows}}, Overwrite: c.Overwrite})
 		if err != nil {
 			return nil, err
 		}
@@ -211,9 +211,9 @@ func (h *heap) Scan(context.Context, catalog.Scan) ([]columnar.Partition, error)
 	return []columnar.Partition{columnar.Batches{Name: "table", List: h.rows[:len(h.rows):len(h.rows)]}}, nil
 }
 
-func (h *heap) Append(ctx context.Context, _ catalog.Tag, parts []columnar.Partition, overwrite bool) error {
+func (h *heap) Insert(ctx context.Context, in catalog.Insertion) error {
 	var rows []arrow.RecordBatch
-	for _, p := range parts {
+	for _, p := range in.Rows {
 		for rb, err := range p.Rows(ctx) {
 			if err != nil {
 				return err
@@ -223,7 +223,7 @@ func (h *heap) Append(ctx context.Context, _ catalog.Tag, parts []columnar.Parti
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if overwrite {
+	if in.Overwrite {
 		h.rows = nil
 	}
 	h.rows = append(h.rows, rows...)

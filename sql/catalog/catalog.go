@@ -1,11 +1,42 @@
-// Package catalog maps names to relations of a session: static tables, views and streams.
+// Package catalog knows what the names of a session stand for: databases with tables and views, temporary
+// views and streams, functions, variables.
+//
+// # Tables and what they can do
+//
+// A Table can be scanned. Everything else is a capability: an interface that a table has or has not, asked
+// for by type assertion where a statement needs it; a statement over a table that lacks it is refused with
+// UNSUPPORTED_FEATURE.TABLE_OPERATION. The statements and what they ask of a table:
+//
+//	SELECT … FROM t                       Table.Scan (Scan.Where is a hint to skip data)
+//	… FROM t VERSION | TIMESTAMP AS OF    TimeTraveler
+//	… FROM STREAM t                       Streamer
+//	table_changes(t, from, to)            ChangeReader
+//	INSERT INTO, INSERT OVERWRITE         Inserter
+//	DELETE, UPDATE, MERGE,                Changer: Begin gives a Transaction with the data files that may
+//	INSERT … REPLACE WHERE,               hold touched rows; the engine reads them, finds the rows that go
+//	INSERT OVERWRITE … PARTITION          and those that come, and hands both to Commit
+//	TRUNCATE TABLE                        Changer, else Inserter (an overwrite without rows)
+//	ALTER TABLE                           Alterer
+//	OPTIMIZE, VACUUM, RESTORE,            Maintainer
+//	DESCRIBE HISTORY, DESCRIBE DETAIL
+//	DESCRIBE, SHOW CREATE TABLE, …        Described
+//
+// A table's own refusals (Delta's conditions) come from these calls. What depends on expressions (casts to
+// the table's types, defaults, generated columns, NOT NULL and CHECK) is done before rows arrive: the plan
+// reads it from Described.Definition and puts it above the query.
+//
+// A Provider makes tables of one format: USING name. The engine keeps the providers, gives managed tables
+// their folder below the warehouse and removes it when the table is dropped.
+//
+// # Names
+//
+// Names are compared without case. A name of one part is a temporary view, else a table or view of the
+// current database; two parts are database.name, global_temp.name or session.name; three parts begin with
+// spark_catalog (or system.session.name).
 package catalog
 
 import (
 	"context"
-	"sort"
-	"strings"
-	"sync"
 
 	"streamlab/columnar"
 	"streamlab/sql/types"
@@ -14,23 +45,24 @@ import (
 // Scan says what a reader needs of a table.
 type Scan struct {
 	Columns []int // positions, ascending; nil is all
+	// Where is a conjunction that is checked again above the scan: a table may skip data that cannot
+	// satisfy it, and need not.
+	Where []Predicate
 }
 
-// A Table is a relation that can be scanned now, in full.
+// Predicate compares a column with a constant. Op: =, <, <=, >, >=, IS NULL, IS NOT NULL. Value holds one
+// row of the column's type; nil for the null tests.
+type Predicate struct {
+	Column int // position in the table's schema
+	Op     string
+	Value  *columnar.Vec
+}
+
+// A Table is a relation that can be scanned now, in full. Schema has DEFAULT, comments and generation
+// expressions of columns in their metadata, see Definition.
 type Table interface {
 	Schema() types.Schema
 	Scan(ctx context.Context, s Scan) ([]columnar.Partition, error)
-}
-
-// Tag makes a repeated write a no-op: application and version.
-type Tag struct {
-	App     string
-	Version int64
-}
-
-// An Appender takes INSERT.
-type Appender interface {
-	Append(ctx context.Context, tag Tag, parts []columnar.Partition, overwrite bool) error
 }
 
 // A Stream is a streaming relation: a source that queries start anew with their own checkpoint. ID is the
@@ -51,96 +83,28 @@ func NewStream(id int64, name, format string, s types.Schema, open any) *Stream 
 // Schema of the stream's rows.
 func (s *Stream) Schema() types.Schema { return s.schema }
 
-// Relation is what a name stands for; exactly one field but Name is set.
+// Relation is what a name stands for; exactly one of Table, Stream and View is set.
 type Relation struct {
-	Name   string
-	Table  Table
-	Stream *Stream
-	View   *View
+	Name      string // as it was registered, without database
+	Database  string // "" of temporary views and streams, "global_temp" of global ones
+	Temporary bool   // a temporary view, global or not, or a stream
+	Table     Table
+	Stream    *Stream
+	View      *View
 }
 
-// View is a named query: either SQL text, or a plan (opaque here, a plan.Node) that was analysed already.
+// View is a named query: a plan (opaque here, a plan.Node) that was analysed already, or SQL text, which is
+// analysed anew at every use. Columns are the names and types at the time of CREATE VIEW; nil of plans.
 type View struct {
-	SQL  string
-	Plan any
-}
-
-// Catalog is the names of a session. Names are compared without case; parts of a qualified name are joined
-// by dots ("default.t" and "spark_catalog.default.t" are "t"). Safe for concurrent use. A catalog may have a
-// parent that is asked for what it does not hold.
-type Catalog struct {
-	parent *Catalog
-	temp   bool // holds temporary views only: what else is registered or dropped is its parent's
-	mu     sync.RWMutex
-	m      map[string]Relation
-}
-
-// New makes an empty catalog; parent may be nil.
-func New(parent *Catalog) *Catalog { return &Catalog{parent: parent, m: map[string]Relation{}} }
-
-// Overlay makes a catalog for a child session: views registered in it stay in it, everything else is its
-// parent's, as when Spark clones a session for foreachBatch. parent must not be nil.
-func Overlay(parent *Catalog) *Catalog {
-	return &Catalog{parent: parent, m: map[string]Relation{}, temp: true}
-}
-
-func key(name string) string {
-	k := strings.ToLower(name)
-	k = strings.TrimPrefix(k, "spark_catalog.")
-	return strings.TrimPrefix(k, "default.")
-}
-
-// Lookup finds what a name stands for.
-func (c *Catalog) Lookup(name string) (Relation, bool) {
-	c.mu.RLock()
-	r, ok := c.m[key(name)]
-	c.mu.RUnlock()
-	if !ok && c.parent != nil {
-		return c.parent.Lookup(name)
-	}
-	return r, ok
-}
-
-// Register sets what a name stands for, replacing what it stood for.
-func (c *Catalog) Register(name string, r Relation) {
-	if c.temp && r.View == nil {
-		c.parent.Register(name, r)
-		return
-	}
-	r.Name = name
-	c.mu.Lock()
-	c.m[key(name)] = r
-	c.mu.Unlock()
-}
-
-// Drop removes a name; false if it was not there.
-func (c *Catalog) Drop(name string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, ok := c.m[key(name)]
-	delete(c.m, key(name))
-	if !ok && c.temp {
-		return c.parent.Drop(name)
-	}
-	return ok
-}
-
-// Names lists all names, sorted.
-func (c *Catalog) Names() []string {
-	seen := map[string]bool{}
-	for k := c; k != nil; k = k.parent {
-		k.mu.RLock()
-		for _, r := range k.m {
-			seen[r.Name] = true
-		}
-		k.mu.RUnlock()
-	}
-	out := make([]string, 0, len(seen))
-	for n := range seen {
-		out = append(out, n)
-	}
-	sort.Strings(out)
-	return out
+	SQL     string
+	Plan    any
+	Columns types.Schema
+	// Query is the syntax of SQL if it was parsed already (a *sql.Query); nil else.
+	Query      any
+	Database   string // the current one when the view was made
+	Comment    string
+	Properties map[string]string
+	Params     any // bound parameters of a temporary view; opaque
 }
 
 // Memory is a Table over rows held in memory.

@@ -67,15 +67,7 @@ func (a *analyzer) notFound(at sql.Node, parts []string) {
 	a.fail(at, "TABLE_OR_VIEW_NOT_FOUND", "relationName", quoteParts(parts), "searchPath", searchPath)
 }
 
-// A TimeTraveler is a table that keeps old versions: VERSION AS OF, TIMESTAMP AS OF.
-type TimeTraveler interface {
-	// AsOfVersion gives the table as it was in a version.
-	AsOfVersion(version int64) (catalog.Table, error)
-	// AsOfTimestamp gives the table as it was at an instant, in microseconds since the epoch.
-	AsOfTimestamp(micros int64) (catalog.Table, error)
-}
-
-func (a *analyzer) asOf(t *sql.TableName, tt TimeTraveler) (catalog.Table, error) {
+func (a *analyzer) asOf(t *sql.TableName, tt catalog.TimeTraveler) (catalog.Table, error) {
 	x := &resolver{a: a, sc: newScope(&OneRow{}, nil, nil)}
 	constant := func(e sql.Expr, k types.Kind) int64 {
 		l, err := expr.Const(expr.CastTo(x.expr(e), types.Of(k), a.conf.Expr), a.conf.Expr)
@@ -89,12 +81,6 @@ func (a *analyzer) asOf(t *sql.TableName, tt TimeTraveler) (catalog.Table, error
 		return tt.AsOfVersion(constant(t.Version, types.BigInt))
 	}
 	return tt.AsOfTimestamp(constant(t.Timestamp, types.Timestamp))
-}
-
-// A Streamer is a table that can be read as a stream: FROM STREAM t.
-type Streamer interface {
-	// AsStream gives the stream of the table under reader options, which may be nil.
-	AsStream(options map[string]string) (*catalog.Stream, error)
 }
 
 // table resolves a name: WITH entries, then the catalog.
@@ -117,14 +103,14 @@ func (a *analyzer) table(t *sql.TableName, outer *scope) *scope {
 			}
 		}
 	}
-	r, ok := a.cat.Lookup(strings.Join(parts, "."))
+	r, ok := a.cat.Find(parts)
 	if !ok {
 		if len(parts) > 3 {
 			a.fail(at, "REQUIRES_SINGLE_PART_NAMESPACE", "sessionCatalog", "`spark_catalog`", "identifier", quoteParts(parts))
 		}
 		a.notFound(at, parts)
 	}
-	if tt, ok := r.Table.(TimeTraveler); ok && (t.Version != nil || t.Timestamp != nil) {
+	if tt, ok := r.Table.(catalog.TimeTraveler); ok && (t.Version != nil || t.Timestamp != nil) {
 		old, err := a.asOf(t, tt)
 		a.check(at, err)
 		r.Table = old
@@ -137,7 +123,7 @@ func (a *analyzer) table(t *sql.TableName, outer *scope) *scope {
 		}
 	}
 	if t.Stream && r.Table != nil {
-		if s, ok := r.Table.(Streamer); ok {
+		if s, ok := r.Table.(catalog.Streamer); ok {
 			stream, err := s.AsStream(options(t.Options))
 			a.check(at, err)
 			r.Table, r.Stream = nil, stream

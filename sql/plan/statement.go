@@ -167,7 +167,7 @@ func (a *analyzer) noStream(at sql.Node, n Node) {
 
 // target finds the table that a statement changes.
 func (a *analyzer) target(t *sql.TableName) (string, catalog.Table, *scope) {
-	r, ok := a.cat.Lookup(strings.Join(t.Parts, "."))
+	r, ok := a.cat.Find(t.Parts)
 	at := sql.Node(t)
 	if t.NameSpan.End > 0 {
 		at = t.NameSpan
