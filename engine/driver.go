@@ -47,6 +47,8 @@ type driver struct {
 	idleBefore  bool // an idle report was made, or a batch was run
 	trigger     time.Time
 	lastTrigger time.Time
+	next        *nextBatch // the one after batch, if it is planned already
+	batches     int        // run in this run
 	durations   map[string]int64
 	recent      []Progress
 	samples     samples
@@ -94,7 +96,7 @@ func (d *driver) run(ctx context.Context) error {
 // loop is the trigger executor.
 func (d *driver) loop(ctx context.Context) error {
 	t := d.p.w.trigger
-	for batches := 0; ; {
+	for {
 		if d.q.stopRequested() != keepRunning {
 			return nil
 		}
@@ -103,10 +105,10 @@ func (d *driver) loop(ctx context.Context) error {
 			return err
 		}
 		if ran {
-			batches++
+			d.batches++
 		}
 		switch {
-		case t.kind == once || d.p.w.maxBatches > 0 && batches == d.p.w.maxBatches:
+		case t.kind == once || d.p.w.maxBatches > 0 && d.batches == d.p.w.maxBatches:
 			return nil
 		case t.kind == availableNow:
 			if !ran {
@@ -445,6 +447,9 @@ func (d *driver) once(ctx context.Context) (ran bool, err error) {
 
 // construct decides whether there is a next batch and logs what it is.
 func (d *driver) construct(ctx context.Context) error {
+	if d.next != nil {
+		return d.adopt(ctx)
+	}
 	if err := fault.Point("plan.begin"); err != nil {
 		return err
 	}
@@ -490,19 +495,24 @@ func (d *driver) construct(ctx context.Context) error {
 		if err := d.cp.LogOffsets(d.batch, d.entry()); err != nil {
 			return err
 		}
-		if d.batch > 0 {
-			for _, x := range d.sources {
-				if x.committed == "" {
-					continue
-				}
-				if err := x.src.Commit(ctx, x.committed); err != nil {
-					return err
-				}
+		return d.planned(ctx)
+	})
+}
+
+// planned follows the logging of a batch: the sources may forget what the batch before read.
+func (d *driver) planned(ctx context.Context) error {
+	if d.batch > 0 {
+		for _, x := range d.sources {
+			if x.committed == "" {
+				continue
+			}
+			if err := x.src.Commit(ctx, x.committed); err != nil {
+				return err
 			}
 		}
-		d.constructed = true
-		return nil
-	})
+	}
+	d.constructed = true
+	return nil
 }
 
 func (d *driver) entry() store.OffsetEntry {
@@ -585,14 +595,18 @@ func (d *driver) runBatch(ctx context.Context) error {
 			d.marks.observe(i, floorDiv(e.Max, 1000), d.plan.EventTimes()[i].DelayMicros/1000)
 		}
 	}
-	next := d.marks.advance()
+	mark := d.marks.advance()
+	next, err := d.ahead(ctx, mark)
+	if err != nil {
+		return err
+	}
 	return d.timed("commitOffsets", func() error {
 		b := d.cp.Begin(d.batch)
 		if err := d.plan.Save(b); err != nil {
 			b.Discard()
 			return err
 		}
-		return b.Commit(store.CommitEntry{NextBatchWatermarkMs: next}, nil)
+		return b.Commit(store.CommitEntry{NextBatchWatermarkMs: mark}, next)
 	})
 }
 

@@ -295,9 +295,6 @@ func (b *Batch) commit(e CommitEntry, next *OffsetEntry) error {
 		if len(nextPayload) < inlineLimit/4 {
 			travels = nextPayload
 		}
-		if err := c.flushLogs(n); err != nil { // durable before the offsets that need them
-			return err
-		}
 	}
 	record, chain, err := encodeCommit(&h, travels, inline)
 	if err != nil {
@@ -323,15 +320,32 @@ func (b *Batch) commit(e CommitEntry, next *OffsetEntry) error {
 	if err := c.point("commit.before"); err != nil {
 		return c.fail(err, n)
 	}
-	if err := c.write(n, append(riders, write{batchKey(keyCommit, n), record}), ""); err != nil {
+	put := func() error { return c.write(n, append(riders, write{batchKey(keyCommit, n), record}), "") }
+	if travels != nil { // the source logs go first: durable before the offsets that need them
+		put = func() error {
+			if err := c.point("plan.before_wal"); err != nil {
+				return c.fail(err, n)
+			}
+			return c.flushLogs(n, append(riders, write{batchKey(keyCommit, n), record})...)
+		}
+	}
+	if err := put(); err != nil {
 		return err
 	}
 	if err := c.point("commit.after"); err != nil {
 		return c.fail(err, n)
 	}
-	if next != nil && travels == nil {
-		if err := c.write(n+1, long(batchKey(keyOffsets, n+1), nextPayload), ""); err != nil {
-			return err
+	if next != nil {
+		if travels == nil {
+			if err := c.point("plan.before_wal"); err != nil {
+				return c.fail(err, n+1)
+			}
+			if err := c.flushLogs(n+1, long(batchKey(keyOffsets, n+1), nextPayload)...); err != nil {
+				return err
+			}
+		}
+		if err := c.point("plan.after_wal"); err != nil {
+			return c.fail(err, n+1)
 		}
 	}
 	c.mu.Lock()

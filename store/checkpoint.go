@@ -284,13 +284,10 @@ func (c *Checkpoint) LogOffsets(batch int64, e OffsetEntry) error {
 	if err != nil {
 		return err
 	}
-	if err := c.flushLogs(batch); err != nil {
-		return err
-	}
 	if err := c.point("plan.before_wal"); err != nil {
 		return c.fail(err, batch)
 	}
-	if err := c.write(batch, append(riders, long(batchKey(keyOffsets, batch), payload)...), ""); err != nil {
+	if err := c.flushLogs(batch, append(riders, long(batchKey(keyOffsets, batch), payload)...)...); err != nil {
 		return err
 	}
 	if err := c.point("plan.after_wal"); err != nil {

@@ -43,6 +43,11 @@ func TestKill(t *testing.T) {
 			t.Fatalf("after a kill at %s: head is %d, the child reported %d", point, head, done)
 		}
 		done = head
+		if e, ok := c.Pending(); ok && head >= 0 && head%3 == 0 {
+			if _, seen, err := c.SourceLog(0).Get(head + 1); err != nil || !seen || e.Offsets[0] != offsetsOf(head + 1).Offsets[0] {
+				t.Fatalf("after a kill at %s: batch %d is planned as %v, its source log says %v %v", point, head+1, e, seen, err)
+			}
+		}
 		if err := killCheck(c, head); err != nil {
 			t.Fatalf("after a kill at %s: %v", point, err)
 		}
@@ -91,7 +96,15 @@ func killChild(t *testing.T, dir string) {
 			}
 			b.Covered(shard, n-1)
 		}
-		if err := b.Commit(CommitEntry{NextBatchWatermarkMs: n}, nil); err != nil {
+		var next *OffsetEntry
+		if n%3 == 0 { // the next batch's offsets travel, with what its source remembers
+			e := offsetsOf(n + 1)
+			next = &e
+			if err := c.SourceLog(0).Add(n+1, []byte("seen")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.Commit(CommitEntry{NextBatchWatermarkMs: n}, next); err != nil {
 			t.Fatal(err)
 		}
 		fmt.Printf("committed %d\n", n)

@@ -169,7 +169,7 @@ func (m *machine) batch(t *rapid.T, crash string) {
 		m.counter++
 	}
 	err := b.Commit(CommitEntry{NextBatchWatermarkMs: v.next, Progress: []byte(fmt.Sprint("p", n))}, next)
-	if err == nil || crash == "commit.after" && hit {
+	if err == nil || (crash == "commit.after" || crash == "plan.after_wal") && hit {
 		m.versions = append(m.versions, v)
 		m.pending, m.based = next, based
 	}

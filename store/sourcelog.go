@@ -45,13 +45,11 @@ func (c *Checkpoint) buffered(key []byte) ([]byte, bool) {
 	return v, ok
 }
 
-// flushLogs makes the buffer durable. The caller holds life.
-func (c *Checkpoint) flushLogs(batch int64) error {
+// flushLogs makes the buffer durable, and after it, in as few transactions as they fit, writes that need
+// it. The caller holds life.
+func (c *Checkpoint) flushLogs(batch int64, after ...write) error {
 	c.logs.mu.Lock()
 	defer c.logs.mu.Unlock()
-	if len(c.logs.recs) == 0 {
-		return nil
-	}
 	names := make([]string, 0, len(c.logs.recs))
 	for k := range c.logs.recs {
 		names = append(names, k)
@@ -60,6 +58,9 @@ func (c *Checkpoint) flushLogs(batch int64) error {
 	var writes []write
 	for _, k := range names {
 		writes = append(writes, long([]byte(k), c.logs.recs[k])...)
+	}
+	if writes = append(writes, after...); len(writes) == 0 {
+		return nil
 	}
 	if err := c.write(batch, writes, ""); err != nil {
 		return err
