@@ -14,6 +14,7 @@ import (
 
 var (
 	dirFlag  = flag.String("dir", "", "play this folder of scenarios instead of the recorded ones (absolute)")
+	listFlag = flag.Bool("list", false, "print the expressions that fail as lines for exceptions.txt, and let them pass")
 	exprFlag = flag.String("expressions", "", "play this folder of expressions instead of the recorded ones (absolute)")
 )
 
