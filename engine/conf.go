@@ -56,6 +56,8 @@ var settings = []Setting{
 	{keyIdleInterval, "10000", "Time between two idle reports.", "ms", false},
 	{keyRecent, "100", "Progress reports kept in memory.", "int", false},
 	{keyPolling, "10", "Pause of an idle query between two looks at its sources.", "ms", false},
+	{keyRealTimeAllow, "true", "Refuse sinks and operators that real-time mode is not known to suit.", "bool", false},
+	{keyRealTimeLeast, "5000", "Least interval of the real-time trigger.", "ms", false},
 	{"spark.sql.streaming.schemaInference", "false", "Let file sources find their schema out.", "bool", false},
 	{"spark.sql.streaming.stateStore.providerClass", "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider", "Accepted for labs that set it; state is kept in the checkpoint's own store.", "text", false},
 	{keySchemaCheck, "true", "Refuse a restart whose state has other types.", "bool", false},

@@ -90,6 +90,9 @@ func (d *driver) run(ctx context.Context) error {
 			s.Sources = append(s.Sources, describe(x.src))
 		}
 	})
+	if k := d.p.w.trigger.kind; k == continuous || k == realTime {
+		return d.runEpochs(ctx)
+	}
 	return d.loop(ctx)
 }
 

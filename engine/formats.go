@@ -24,6 +24,9 @@ type SourceFormat struct {
 	Path    bool // takes a path
 	Options []sources.OptionDoc
 	New     func(sources.Def) (sources.Source, error)
+	// Continuous and RealTime say that the source has the interfaces of these names, for checks before it is
+	// opened.
+	Continuous, RealTime bool
 }
 
 // TableFormat is a kind of static table.
@@ -39,6 +42,7 @@ type SinkFormat struct {
 	Name      string
 	Path      bool // needs a path
 	Temporary bool // may run without a checkpoint location
+	Rows      bool // takes rows one by one (Spark's v2 write API): the continuous and real-time triggers ask for it
 	Modes     []sinks.OutputMode
 	Options   []sources.OptionDoc
 	New       func(sinks.Def) (sinks.Sink, error)
@@ -70,18 +74,18 @@ func AllFormats() Formats {
 	appendOnly := all[:1]
 	var f Formats
 	f.Sources = append(f.Sources,
-		SourceFormat{Name: "rate", Options: rate.Options(), New: rate.New},
+		SourceFormat{Name: "rate", Options: rate.Options(), New: rate.New, Continuous: true},
 		SourceFormat{Name: "rate-micro-batch", Options: rate.MicroBatchOptions(), New: rate.NewMicroBatch},
-		SourceFormat{Name: "memory", Options: memory.Options(), New: memory.New})
+		SourceFormat{Name: "memory", Options: memory.Options(), New: memory.New, Continuous: true, RealTime: true})
 	for _, name := range []string{"text", "json", "csv"} {
 		f.Sources = append(f.Sources, SourceFormat{Name: name, Path: true, Options: files.Options(name), New: files.New})
 		f.Tables = append(f.Tables, TableFormat{Name: name, Options: files.Options(name), Table: files.NewTable})
 		f.Sinks = append(f.Sinks, SinkFormat{Name: name, Path: true, Modes: appendOnly, Options: sinkfiles.Options(name), New: sinkfiles.New})
 	}
 	f.Sinks = append(f.Sinks,
-		SinkFormat{Name: "console", Temporary: true, Modes: all, Options: console.Options(), New: console.New},
-		SinkFormat{Name: "memory", Temporary: true, Modes: all, Options: sinkmemory.Options(), New: sinkmemory.New},
-		SinkFormat{Name: "noop", Temporary: true, Modes: all, Options: noop.Options(), New: noop.New})
+		SinkFormat{Name: "console", Temporary: true, Rows: true, Modes: all, Options: console.Options(), New: console.New},
+		SinkFormat{Name: "memory", Temporary: true, Rows: true, Modes: all, Options: sinkmemory.Options(), New: sinkmemory.New},
+		SinkFormat{Name: "noop", Temporary: true, Rows: true, Modes: all, Options: noop.Options(), New: noop.New})
 	return f
 }
 

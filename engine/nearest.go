@@ -7,7 +7,7 @@ import (
 )
 
 // alwaysKnown are options that every format takes.
-var alwaysKnown = []string{"path", "checkpointLocation", "queryName", "sparkCompat", "outputMode"}
+var alwaysKnown = []string{"path", "checkpointLocation", "queryName", "sparkCompat", "outputMode", optionAsync, optionAsyncInterval}
 
 // nearestOption says whether name is an option, and else which one is nearest, if any is near.
 func nearestOption(known []sources.OptionDoc, name string) (best string, ok bool) {

@@ -12,7 +12,7 @@ const (
 	processingTime triggerKind = iota
 	once
 	availableNow
-	continuous // known, and refused when the query is prepared
+	continuous
 	realTime
 )
 
@@ -31,6 +31,19 @@ func Once() Trigger { return Trigger{kind: once} }
 // AvailableNow runs until all that was there at the start is processed, then ends.
 func AvailableNow() Trigger { return Trigger{kind: availableNow} }
 
+// Continuous reads without micro-batches: rows leave as they come, and every d an epoch is committed. For
+// projections and filters of one source that can be read so.
+func Continuous(d time.Duration) Trigger { return Trigger{kind: continuous, every: d} }
+
+// RealTime delivers rows as they come in batches that last d, 0 for Spark's five minutes; the output mode is
+// update, and sources and sink must be fit for it.
+func RealTime(d time.Duration) Trigger {
+	if d == 0 {
+		d = 5 * time.Minute
+	}
+	return Trigger{kind: realTime, every: d}
+}
+
 // String prints the trigger as the keys of a lab file do.
 func (t Trigger) String() string {
 	switch t.kind {
@@ -38,6 +51,10 @@ func (t Trigger) String() string {
 		return "once"
 	case availableNow:
 		return "availableNow"
+	case continuous:
+		return "continuous " + t.every.String()
+	case realTime:
+		return "realTime " + t.every.String()
 	}
 	if t.every == 0 {
 		return "as fast as possible"
@@ -73,6 +90,9 @@ func ParseTrigger(kind, value string) (Trigger, error) {
 	case "continuous", "realTime":
 		d, err := ParseInterval(value)
 		if kind == "realTime" {
+			if err == nil && d <= 0 {
+				err = errs.New("NEGATIVE_TRIGGER_INTERVAL", "interval", value)
+			}
 			return Trigger{kind: realTime, every: d}, err
 		}
 		return Trigger{kind: continuous, every: d}, err

@@ -169,11 +169,11 @@ func (w *DataStreamWriter) prepare(path ...string) (*prepared, error) {
 	if err := s.checkStatements(w.statements, w.d.node.Schema()); err != nil {
 		return nil, err
 	}
-	if err := p.refuseTrigger(); err != nil {
-		return nil, err
-	}
 	if p.format.Name == "memory" && w.name == "" {
 		return nil, errs.New("_LEGACY_ERROR_TEMP_1194")
+	}
+	if err := p.refuseTrigger(); err != nil {
+		return nil, err
 	}
 	target, _ := w.options.Get("path")
 	if len(path) > 0 && path[0] != "" {
@@ -189,10 +189,19 @@ func (w *DataStreamWriter) prepare(path ...string) (*prepared, error) {
 	if !p.format.accepts(p.mode) {
 		return nil, errs.New("STREAMING_OUTPUT_MODE.UNSUPPORTED_DATASOURCE", "outputMode", string(p.mode), "className", p.format.Name)
 	}
+	if err := p.refuseRealTime(); err != nil {
+		return nil, err
+	}
 	if p.conf.flag(keyOperatorCheck) {
 		if err := plan.CheckStreaming(w.d.node, string(p.mode), planConf(p.conf)); err != nil {
 			return nil, err
 		}
+	}
+	if err := p.refuseContinuous(); err != nil {
+		return nil, err
+	}
+	if err := p.refuseAsync(); err != nil {
+		return nil, err
 	}
 	for _, c := range w.partitionBy {
 		if w.d.node.Schema().Index(c) < 0 {

@@ -410,7 +410,7 @@ func (d *decoder) query(l *Lab, v *value) {
 		"start":       d.flag("start", &q.Start),
 		"trigger": func(v *value) {
 			if v.kind != mapKind || len(v.keys) != 1 {
-				d.fail(v.pos, "LAB_VALUE", "key", "trigger", "expected", "exactly one of processingTime, once, availableNow")
+				d.fail(v.pos, "LAB_VALUE", "key", "trigger", "expected", "exactly one of processingTime, once, availableNow, continuous, realTime")
 				return
 			}
 			kinds := []string{"processingTime", "once", "availableNow", "continuous", "realTime"}

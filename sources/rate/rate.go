@@ -161,6 +161,13 @@ func (s *source) LatestOffset(_ context.Context, start sources.Offset, _ sources
 	if s.frozen >= 0 {
 		sec = s.frozen
 	}
+	if isSpots(start) { // a continuous run began it
+		list, err := s.spots(start)
+		if err != nil {
+			return "", err
+		}
+		return formatSpots(s.advance(list, s.created+sec*1000)), nil
+	}
 	if start != "" {
 		from, err := parse(start)
 		if err != nil {
@@ -190,6 +197,9 @@ func parse(o sources.Offset) (int64, error) {
 func (s *source) PlanPartitions(_ context.Context, start, end sources.Offset) ([]columnar.Partition, error) {
 	if err := s.open(); err != nil {
 		return nil, err
+	}
+	if isSpots(start) || isSpots(end) {
+		return s.planSpots(start, end)
 	}
 	a, b := int64(0), int64(0)
 	var err error
