@@ -96,7 +96,7 @@ func playFile(t *testing.T, file, data string) (diff string) {
 			diff = fmt.Sprintf("panic: %v", r)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	p := &player{name: strings.TrimSuffix(filepath.Base(file), ".yaml"), scenario: scenario, work: t.TempDir(), data: data,
 		home: filepath.Dir(file)}

@@ -40,7 +40,12 @@ func Point(name string) error {
 	if !active.Load() {
 		return nil
 	}
-	setup.Do(func() { rules = parse(os.Getenv("STREAMLAB_FAULT")) })
+	watched(name)
+	setup.Do(func() {
+		if os.Getenv("STREAMLAB_UNSAFE_FAULTS") == "1" {
+			rules = parse(os.Getenv("STREAMLAB_FAULT"))
+		}
+	})
 	for _, r := range rules {
 		if r.name == name && r.seen.Add(1) == r.hit {
 			return r.act()
