@@ -344,4 +344,6 @@ func backslashed(data []byte) string {
 }
 
 // decodeHex reads hex digits; blanks between them do not matter.
-func decodeHex(s string) ([]byte, error) { return hex.DecodeString(strings.Join(strings.Fields(s), "")) }
+func decodeHex(s string) ([]byte, error) {
+	return hex.DecodeString(strings.Join(strings.Fields(s), ""))
+}

@@ -169,6 +169,9 @@ func (p *player) play(ctx context.Context, golden map[string]any) (diff string, 
 		if err != nil {
 			return "", err
 		}
+		if errs.Has(got.err, "HARNESS") {
+			return "", got.err
+		}
 		if d := p.compare(got, want, golden); d != "" {
 			return fmt.Sprintf("step %d: %s", i+1, d), nil
 		}

@@ -30,10 +30,7 @@ func (p *player) read(ctx context.Context, s *engine.Session, name string, src d
 	}
 	static := get(src, "static") == true
 	if has(src, "table") {
-		if static {
-			return s.Read().Options(p.options(src)).LoadTable(ctx, str(get(src, "table")))
-		}
-		return s.ReadStream().Options(p.options(src)).Table(ctx, str(get(src, "table")))
+		return p.readTable(ctx, s, str(get(src, "table")), static)
 	}
 	path := p.here(str(get(src, "path")))
 	if !has(src, "path") && slices.Contains([]string{"json", "csv", "text"}, format) {
