@@ -18,7 +18,7 @@ import (
 type answer struct {
 	text    string // the check as text, which says whether rows have an order
 	schema  string // "" for what has no rows: history, log, write
-	rows    [][]any
+	rows    result
 	history []any
 	log     []any
 	err     error
@@ -65,7 +65,7 @@ func collect(ctx context.Context, df *engine.DataFrame) answer {
 	if err != nil {
 		return answer{schema: a.schema, err: err}
 	}
-	a.rows = rowsOf(rows, schema)
+	a.rows = result{schema, rows}
 	return a
 }
 
@@ -109,7 +109,7 @@ func (p *player) history(ctx context.Context, table string) ([]any, error) {
 	}
 	names := df.Schema().Names()
 	out := []any{}
-	for _, row := range a.rows {
+	for _, row := range rowsOf(a.rows.list, a.rows.schema) {
 		e := map[string]any{"operationParameters": map[string]any{}, "operationMetrics": map[string]any{}}
 		for i, n := range names {
 			switch n {

@@ -9,10 +9,14 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
 
 	"streamlab/engine"
 	"streamlab/errs"
 	"streamlab/internal/fault"
+	"streamlab/sql/types"
 )
 
 var errCrash = errors.New("asked for by the scenario")
@@ -44,7 +48,21 @@ type player struct {
 
 type recordedBatch struct {
 	id   int64
-	rows [][]any // nil: not recorded
+	rows result // without a schema: not recorded
+}
+
+// A result is rows as they came.
+type result struct {
+	schema types.Schema
+	list   []arrow.RecordBatch
+}
+
+// like gives the rows as the recording program would print them, in the form that want has.
+func (r result) like(want []any) [][]any {
+	if asText(want) {
+		return textRowsOf(r.list, r.schema, time.UTC)
+	}
+	return rowsOf(r.list, r.schema)
 }
 
 // outcome is what a step gave.

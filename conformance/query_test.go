@@ -140,7 +140,7 @@ func (p *player) collector(sink, crash doc) func(context.Context, *engine.DataFr
 			if err != nil {
 				return err
 			}
-			entry.rows = rowsOf(rows, schema)
+			entry.rows = result{schema, rows}
 		}
 		for i, st := range statements {
 			if err := crashes(i); err != nil {
