@@ -422,6 +422,10 @@ func (d *csvDecoder) field(c *column, t token) bool {
 		if d.setDatetime(c, r, s) {
 			return true
 		}
+	case types.DayTime, types.YearMonth:
+		if setInterval(c, r, s) {
+			return true
+		}
 	case types.Null:
 		return true
 	}

@@ -93,6 +93,17 @@ func (d *jsonDecoder) value(c *column, r int) verdict {
 			c.finish(r)
 			return fits
 		}
+	case types.DayTime, types.YearMonth:
+		if b == '"' || b == '\'' {
+			t, ok := d.str()
+			if !ok {
+				return broken
+			}
+			if !setInterval(c, r, t) {
+				return d.misfits(c, r, start)
+			}
+			return fits
+		}
 	case types.Array:
 		if b == '[' {
 			d.i++

@@ -115,14 +115,13 @@ func NewReader(s Settings, schema types.Schema, columns []int) (*Reader, error) 
 		return r, r.textSetup()
 	}
 	var err error
-	switch m := s.text("mode", "PERMISSIVE"); strings.ToUpper(m) {
+	switch strings.ToUpper(s.text("mode", "PERMISSIVE")) {
 	case "PERMISSIVE":
 	case "DROPMALFORMED":
 		r.mode = DropMalformed
 	case "FAILFAST":
 		r.mode = FailFast
-	default:
-		return nil, invalid("mode", m, "must be PERMISSIVE, DROPMALFORMED or FAILFAST")
+	default: // as Spark, which warns
 	}
 	name := s.text("columnNameOfCorruptRecord", s.conf("spark.sql.columnNameOfCorruptRecord"))
 	if name == "" {
@@ -135,8 +134,11 @@ func NewReader(s Settings, schema types.Schema, columns []int) (*Reader, error) 
 	}
 	for _, f := range schema {
 		if f.Name == name && (f.Type.Kind != types.String || !f.Nullable) {
-			return nil, errs.New("_LEGACY_ERROR_TEMP_1097")
+			return nil, errs.New("INVALID_CORRUPT_RECORD_TYPE", "columnName", types.Quote(name), "actualType", `"`+f.Type.SQL()+`"`)
 		}
+	}
+	if len(columns) == 1 && r.corrupt == 0 {
+		return nil, errs.New("UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN")
 	}
 	if z := s.text("timeZone", ""); z != "" {
 		off, fixed, loc, ok := parseZone(z)
@@ -198,7 +200,9 @@ func (r *Reader) textSetup() error {
 // unsupported finds the part of a type that the format cannot read.
 func (r *Reader) unsupported(t types.DataType) (types.DataType, bool) {
 	switch t.Kind {
-	case types.YearMonth, types.DayTime, types.Calendar, types.Variant, types.Time:
+	case types.YearMonth, types.DayTime:
+		return t, false
+	case types.Calendar, types.Variant, types.Time:
 		return t, true
 	case types.Array, types.Map, types.Struct:
 		if r.Format == "csv" {
@@ -237,6 +241,27 @@ type Decoder interface {
 	// Malformed is the number of records so far that did not fit, and how many of them were left out.
 	Malformed() (all, dropped int64)
 }
+
+// NoRows is the decoder of formats that are not read record by record.
+type NoRows struct{}
+
+// Begin does nothing.
+func (NoRows) Begin(string, bool) {}
+
+// Record takes no record.
+func (NoRows) Record([]byte) error { return nil }
+
+// Document takes no document.
+func (NoRows) Document([]byte) error { return nil }
+
+// Rows is 0.
+func (NoRows) Rows() int { return 0 }
+
+// Take gives nothing.
+func (NoRows) Take() []*columnar.Vec { return nil }
+
+// Malformed is none.
+func (NoRows) Malformed() (all, dropped int64) { return 0, 0 }
 
 // NewDecoder makes a decoder.
 func (r *Reader) NewDecoder() Decoder {

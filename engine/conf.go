@@ -49,7 +49,7 @@ var settings = []Setting{
 	{keyZone, "UTC", "Zone in which timestamps are shown and read.", "zone", false},
 	{keyPartitions, "4", "Number of partitions that stateful operators show; hash ranges are an inner matter.", "int", true},
 	{keyCheckpoint, "", "Folder under which queries without checkpointLocation keep theirs.", "text", false},
-	{keyForceDelete, "false", "Delete a temporary checkpoint although its query failed.", "bool", false},
+	{keyForceDelete, "true", "Delete a temporary checkpoint although its query failed; Spark keeps it.", "bool", false},
 	{keyRetain, "100", "Batches that stay readable in a checkpoint.", "int", false},
 	{keyPolicy, "min", "How several watermarks become one: min or max.", "text", true},
 	{keyNoData, "true", "Run a batch without data when the watermark would release state.", "bool", false},

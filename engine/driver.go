@@ -153,6 +153,7 @@ func (d *driver) await(ctx context.Context) error {
 
 func (d *driver) open(ctx context.Context) error {
 	byStream := map[int64]int{}
+	was := d.stored()
 	for _, sc := range d.plan.Scans() {
 		i, ok := byStream[sc.Stream.ID]
 		if !ok {
@@ -164,6 +165,10 @@ func (d *driver) open(ctx context.Context) error {
 			byStream[sc.Stream.ID] = i
 			def := o.def
 			def.Log = d.cp.SourceLog(i)
+			if i < len(was.Sources) && was.Dir != d.s.dir && !filepath.IsAbs(place(def, d.s.dir)) &&
+				was.Sources[i] == sc.Stream.Format+":"+place(def, d.s.dir) {
+				def.MovedFrom, def.MovedTo = was.Dir, d.s.dir
+			}
 			src, err := o.open(def)
 			if err != nil {
 				return err
@@ -197,7 +202,7 @@ func (d *driver) open(ctx context.Context) error {
 	}
 	sink, err := d.p.format.New(sinks.Def{Format: d.p.format.Name, Path: d.p.path, Options: d.p.w.options,
 		PartitionBy: d.p.w.partitionBy, Mode: d.p.mode, QueryName: d.q.name, QueryID: d.q.id, Schema: d.p.node.Schema(),
-		Conf: d.conf.Get, Zone: d.conf.zone(), Dir: d.s.workspace, Out: d.s.console(d.q.name),
+		Conf: d.conf.Get, Zone: d.conf.zone(), Dir: d.s.workspace, Out: d.s.console(d.q.name), Notice: d.notice,
 		Durable: d.conf.Get(keyDurability) == "power" && !d.temporary})
 	d.sink = sink
 	return err
@@ -331,12 +336,13 @@ type planRecord struct {
 	Mode      string               `json:"outputMode"`
 	Operators []exec.OperatorShape `json:"operators"`
 	Sources   []string             `json:"sources"`
+	Dir       string               `json:"dir,omitempty"` // the session's folder: paths of sources inside it count from there
 	Sink      string               `json:"sink"`
 }
 
 // checkPlan compares the plan with the one that made the checkpoint (engine.md 6).
 func (d *driver) checkPlan(committed bool) error {
-	now := planRecord{Mode: string(d.p.mode), Operators: d.plan.Shapes(), Sink: d.p.format.Name}
+	now := planRecord{Mode: string(d.p.mode), Operators: d.plan.Shapes(), Sink: d.p.format.Name, Dir: d.s.dir}
 	for _, x := range d.sources {
 		now.Sources = append(now.Sources, identity(x, d.s.dir))
 	}
@@ -346,7 +352,9 @@ func (d *driver) checkPlan(committed bool) error {
 			return errs.Wrap(err, "CHECKPOINT_CORRUPT", "checkpointLocation", d.p.checkpoint, "detail", "record y/plan")
 		}
 		for i := range min(len(was.Sources), len(now.Sources)) {
-			if was.Sources[i] != now.Sources[i] {
+			a, _, _ := strings.Cut(was.Sources[i], ":")
+			b, _, _ := strings.Cut(now.Sources[i], ":")
+			if a != b { // another path is the source's affair
 				return errs.New("SOURCE_SET_CHANGED", "stored", was.Sources[i], "current", now.Sources[i])
 			}
 		}
@@ -361,18 +369,30 @@ func (d *driver) checkPlan(committed bool) error {
 	return d.cp.SetMeta("plan", raw)
 }
 
-// identity is what must not change of a source between two runs: its kind, and the path of a file source,
-// whose last batch Spark asks for again. A path inside the session's folder counts from there, so that a lab
-// may be moved with its checkpoints.
+// stored is what the checkpoint remembers of the query; empty if it is new.
+func (d *driver) stored() (was planRecord) {
+	if raw, ok := d.cp.Meta("plan"); ok {
+		_ = json.Unmarshal(raw, &was) // checkPlan refuses a damaged one
+	}
+	return was
+}
+
+// identity describes a source: its kind, which must not change between two runs, and the path of a file
+// source.
 func identity(x *querySource, dir string) string {
 	if o, ok := x.stream.Open.(*opening); ok && o.def.Path != "" {
-		path := o.def.Path
-		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
-			path = rel
-		}
-		return x.stream.Format + ":" + path
+		return x.stream.Format + ":" + place(o.def, dir)
 	}
 	return x.stream.Format
+}
+
+// place is the path of a source. One inside the session's folder counts from there, so that a lab may be
+// moved with its checkpoints.
+func place(def sources.Def, dir string) string {
+	if rel, err := filepath.Rel(dir, def.Path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return def.Path
 }
 
 // compareOperators follows RC-1 and RC-2: operators by number and name, then key and value schemas by

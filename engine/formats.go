@@ -24,6 +24,7 @@ type SourceFormat struct {
 	Path    bool // takes a path
 	Options []sources.OptionDoc
 	New     func(sources.Def) (sources.Source, error)
+	Check   func(sources.Def) error // nil: New finds everything; else what only a query that opens it would find
 	// Continuous and RealTime say that the source has the interfaces of these names, for checks before it is
 	// opened.
 	Continuous, RealTime bool
@@ -78,11 +79,14 @@ func AllFormats() Formats {
 		SourceFormat{Name: "rate-micro-batch", Options: rate.MicroBatchOptions(), New: rate.NewMicroBatch},
 		SourceFormat{Name: "memory", Options: memory.Options(), New: memory.New, Continuous: true, RealTime: true})
 	for _, name := range []string{"text", "json", "csv"} {
-		f.Sources = append(f.Sources, SourceFormat{Name: name, Path: true, Options: files.Options(name), New: files.New})
+		f.Sources = append(f.Sources, SourceFormat{Name: name, Path: true, Options: files.Options(name), New: files.New, Check: files.Check})
 		f.Tables = append(f.Tables, TableFormat{Name: name, Options: files.Options(name), Table: files.NewTable})
 		f.Sinks = append(f.Sinks, SinkFormat{Name: name, Path: true, Modes: appendOnly, Options: sinkfiles.Options(name), New: sinkfiles.New})
 	}
+	f.Sources = append(f.Sources, SourceFormat{Name: "binaryFile", Path: true, Options: files.Options("binaryFile"), New: files.New, Check: files.Check})
+	f.Tables = append(f.Tables, TableFormat{Name: "binaryFile", Options: files.Options("binaryFile"), Table: files.NewTable})
 	f.Sinks = append(f.Sinks,
+		SinkFormat{Name: "binaryFile", Path: true, Modes: appendOnly, New: sinkfiles.New},
 		SinkFormat{Name: "console", Temporary: true, Rows: true, Modes: all, Options: console.Options(), New: console.New},
 		SinkFormat{Name: "memory", Temporary: true, Rows: true, Modes: all, Options: sinkmemory.Options(), New: sinkmemory.New},
 		SinkFormat{Name: "noop", Temporary: true, Rows: true, Modes: all, Options: noop.Options(), New: noop.New})
@@ -119,8 +123,17 @@ func (f Formats) sink(name string) (SinkFormat, error) {
 	return SinkFormat{}, unknownFormat(name, "writing")
 }
 
+// isSink reports formats that are sinks and nothing else.
+func (f Formats) isSink(name string) bool {
+	x, err := f.sink(name)
+	return err == nil && x.Temporary
+}
+
 func unknownFormat(name, operator string) error {
 	l := strings.ToLower(name)
+	if l == "hive" {
+		return errs.New("_LEGACY_ERROR_TEMP_1187", "operation", map[string]string{"reading": "read", "writing": "write"}[operator])
+	}
 	if later[l] {
 		return errs.New("UNSUPPORTED_FEATURE", "feature", "The format `"+name+"` for "+operator)
 	}

@@ -101,14 +101,20 @@ func (r *DataStreamReader) Register(name string, path ...string) *DataFrame {
 	return df
 }
 
-func (r *DataStreamReader) stream(path ...string) (*catalog.Stream, error) {
+// Check finds what Load lets pass because, as in Spark, it is the query that fails: options of file sources
+// with bad values. Labs are checked with it.
+func (r *DataStreamReader) Check(path ...string) error {
+	if r.err != nil {
+		return r.err
+	}
 	f, err := r.s.formats.source(r.format)
-	if err != nil {
-		return nil, err
+	if err != nil || f.Check == nil {
+		return err
 	}
-	if err := checkOptions(f.Options, r.options, r.format); err != nil {
-		return nil, err
-	}
+	return f.Check(r.def(f, path...))
+}
+
+func (r *DataStreamReader) def(f SourceFormat, path ...string) sources.Def {
 	conf := r.s.conf.clone()
 	def := sources.Def{Format: f.Name, Schema: r.schema, Options: r.options, Conf: conf.Get, Now: r.s.now, Zone: conf.zone()}
 	p, _ := r.options.Get("path")
@@ -118,6 +124,21 @@ func (r *DataStreamReader) stream(path ...string) (*catalog.Stream, error) {
 	if f.Path {
 		def.Path = r.s.path(p)
 	}
+	return def
+}
+
+func (r *DataStreamReader) stream(path ...string) (*catalog.Stream, error) {
+	f, err := r.s.formats.source(r.format)
+	if err != nil {
+		if errs.Has(err, "_LEGACY_ERROR_TEMP_2049") && r.schema != nil && r.s.formats.isSink(r.format) {
+			return nil, errs.New("_LEGACY_ERROR_TEMP_2242", "provider", r.format)
+		}
+		return nil, err
+	}
+	if err := checkOptions(f.Options, r.options, r.format); err != nil {
+		return nil, err
+	}
+	def := r.def(f, path...)
 	open := &opening{format: f.Name, def: def, open: f.New}
 	src, err := f.New(def)
 	if err != nil {

@@ -169,8 +169,10 @@ func (w *DataStreamWriter) prepare(path ...string) (*prepared, error) {
 	if err := s.checkStatements(w.statements, w.d.node.Schema()); err != nil {
 		return nil, err
 	}
-	if p.format.Name == "memory" && w.name == "" {
-		return nil, errs.New("_LEGACY_ERROR_TEMP_1194")
+	if p.format.Name == "memory" { // a name that is none, or none for a view
+		if _, err := memory.New(sinks.Def{QueryName: w.name}); err != nil {
+			return nil, err
+		}
 	}
 	if err := p.refuseTrigger(); err != nil {
 		return nil, err

@@ -93,7 +93,11 @@ func (l *Lab) addSource(s *engine.Session, src Source) error {
 		path = []string{src.Path.Value}
 	}
 	df := r.Register(src.Name.Value, path...)
-	if err := df.Err(); err != nil {
+	err := df.Err()
+	if err == nil {
+		err = r.Check(path...)
+	}
+	if err != nil {
 		e := errs.As(err)
 		if e != nil && !e.Pos.IsZero() && e.Pos.File == "" && src.Schema.Value != "" {
 			return l.locateText(err, src.Schema)

@@ -20,7 +20,8 @@ type Def struct {
 	Schema      types.Schema
 	Conf        func(key string) string // session settings, Spark's keys; "" if unset
 	Zone        *time.Location
-	Dir         string    // the workspace
-	Out         io.Writer // where the console sink prints
-	Durable     bool      // sync files so that they survive a power cut
+	Dir         string            // the workspace
+	Out         io.Writer         // where the console sink prints
+	Durable     bool              // sync files so that they survive a power cut
+	Notice      func(text string) // says something to whoever watches the query; may be nil
 }

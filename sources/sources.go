@@ -134,6 +134,9 @@ type Def struct {
 	Now     func() time.Time
 	Log     Log // nil when only the schema is asked for
 	Zone    *time.Location
+	// MovedFrom and MovedTo are set when a checkpoint came to another place together with the files of the
+	// source: paths below the one that the log holds stand below the other now.
+	MovedFrom, MovedTo string
 }
 
 // OptionDoc describes one option of a format: for checks, completion and the manual.

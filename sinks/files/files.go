@@ -7,6 +7,7 @@ package files
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -54,14 +55,8 @@ func New(def sinks.Def) (sinks.Sink, error) {
 	for _, name := range def.PartitionBy {
 		i := def.Schema.Index(name)
 		if i < 0 {
-			return nil, errs.New("_LEGACY_ERROR_TEMP_1196", "columnType", "partition", "columnName", name,
+			return nil, errs.New("_LEGACY_ERROR_TEMP_1196", "columnType", "Partition", "columnName", name,
 				"validColumnNames", strings.Join(def.Schema.Names(), ", "))
-		}
-		if taken[i] {
-			return nil, sources.Invalid("partitionBy", name, "names a column twice")
-		}
-		if !def.Schema[i].Type.IsAtomic() || def.Schema[i].Type.Kind == types.Variant {
-			return nil, sources.Invalid("partitionBy", name, "names a column that is no single value")
 		}
 		taken[i] = true
 		s.keys = append(s.keys, i)
@@ -72,10 +67,10 @@ func New(def sinks.Def) (sinks.Sink, error) {
 			s.schema = append(s.schema, f)
 		}
 	}
-	if len(def.Schema) > 0 && len(s.data) == 0 {
-		return nil, sources.Invalid("partitionBy", strings.Join(def.PartitionBy, ", "), "names all columns: none is left for the files")
-	}
 	var err error
+	if strings.EqualFold(def.Format, "binaryFile") {
+		return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "Writing the format binaryFile")
+	}
 	settings := codec.Settings{Format: strings.ToLower(def.Format), Option: def.Options.Get, Conf: def.Conf, Zone: def.Zone}
 	if s.writer, err = codec.NewWriter(settings, s.schema); err != nil {
 		return nil, err
@@ -87,7 +82,7 @@ func New(def sinks.Def) (sinks.Sink, error) {
 	if s.retention, err = def.Options.Duration("retention", 0, time.Millisecond); err != nil {
 		return nil, err
 	}
-	if s.compat, err = def.Options.Bool("sparkCompat", false); err != nil {
+	if s.compat, err = def.Options.Bool("sparkCompat", true); err != nil {
 		return nil, err
 	}
 	s.interval = 10
@@ -106,7 +101,7 @@ func Options(format string) []sources.OptionDoc {
 		{Name: "compression", Default: "none", Doc: "none, gzip, deflate or zstd."},
 		{Name: "maxRecordsPerFile", Default: "0", Doc: "Begin a new file after this many rows; 0: never."},
 		{Name: "retention", Doc: "Readers forget files older than this; the files stay."},
-		{Name: "sparkCompat", Default: "false", Doc: "Skip batches of a new checkpoint on an old folder without a word, as Spark does."},
+		{Name: "sparkCompat", Default: "true", Doc: "Skip batches of a new checkpoint that an old folder has already, as Spark does; false refuses such a folder."},
 		{Name: "lineSep", Default: "\\n", Doc: "What ends a row."},
 	}
 	switch format {
@@ -165,6 +160,10 @@ func (s *sink) begin() error {
 	if s.def.QueryID != "" && string(stored) != s.def.QueryID {
 		if len(stored) > 0 && latest >= 0 && !s.compat {
 			return errs.New("FILE_SINK_OTHER_QUERY", "path", s.def.Path, "stored", string(stored), "current", s.def.QueryID)
+		}
+		if len(stored) > 0 && latest >= 0 && s.def.Notice != nil {
+			s.def.Notice(fmt.Sprintf("%s has batches 0 to %d of another query (%s): batches of this one with these numbers are not written. Use a new folder, or the old checkpoint.",
+				s.def.Path, latest, stored))
 		}
 		if err := vfs.WriteFile(s.fs, owner, []byte(s.def.QueryID), 0o644); err != nil {
 			return err

@@ -38,6 +38,8 @@ type Source struct {
 	clean        string
 	archive      string
 	now          func() time.Time
+	movedFrom    string // paths below it in the log stand below movedTo
+	movedTo      string
 
 	opened    bool
 	seen      seenFiles
@@ -49,74 +51,98 @@ type Source struct {
 	malformed codecCounts
 }
 
-// New makes the source. Errors: INVALID_OPTION, _LEGACY_ERROR_TEMP_2048 without a schema, PATH_NOT_FOUND.
+// New makes the source. Without a log only the schema is asked for: as in Spark bad options are then let
+// pass, and end the query that opens the source (Check finds them earlier). Errors: INVALID_OPTION,
+// _LEGACY_ERROR_TEMP_2048 without a schema, PATH_NOT_FOUND.
 func New(def sources.Def) (sources.Source, error) {
-	s := &Source{log: def.Log, counter: -1, recent: map[int64][]file{}, now: def.Now}
+	s := &Source{log: def.Log, counter: -1, recent: map[int64][]file{}, now: def.Now, movedFrom: def.MovedFrom, movedTo: def.MovedTo}
 	if s.now == nil {
 		s.now = time.Now
 	}
+	if err := s.configure(def); err != nil && def.Log != nil {
+		return nil, err
+	}
+	if err := s.shape.setup(def, true); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Check finds what would end a query on this source when it opens it: options with bad values, and columns
+// that the format cannot read. It touches no file.
+func Check(def sources.Def) error {
+	s := &Source{}
+	if err := s.configure(def); err != nil {
+		return err
+	}
+	if def.Schema == nil || isBinary(def.Format) {
+		return nil
+	}
+	_, err := codec.NewReader(settingsOf(def), def.Schema, nil)
+	return err
+}
+
+// configure reads the options that only streams have.
+func (s *Source) configure(def sources.Def) error {
 	o := def.Options
 	for _, name := range []string{"modifiedBefore", "modifiedAfter"} {
 		if v, ok := o.Get(name); ok {
-			return nil, sources.Invalid(name, v, "is not for streams")
+			return sources.Invalid(name, v, "is not for streams")
 		}
 	}
 	var err error
 	if s.maxFiles, err = o.Int("maxFilesPerTrigger", 0, 1); err != nil {
-		return nil, err
+		return err
 	}
-	if s.maxBytes, err = o.Bytes("maxBytesPerTrigger", 0); err != nil {
-		return nil, err
+	if s.maxBytes, err = o.Int("maxBytesPerTrigger", 0, 1); err != nil {
+		return err
 	}
 	if s.maxFiles > 0 && s.maxBytes > 0 {
-		return nil, sources.Invalid("maxBytesPerTrigger", strconv.FormatInt(s.maxBytes, 10), "cannot be set together with maxFilesPerTrigger")
+		return sources.Invalid("maxBytesPerTrigger", strconv.FormatInt(s.maxBytes, 10), "cannot be set together with maxFilesPerTrigger")
 	}
 	if s.latestFirst, err = o.Bool("latestFirst", false); err != nil {
-		return nil, err
+		return err
 	}
 	if s.nameOnly, err = o.Bool("fileNameOnly", false); err != nil {
-		return nil, err
+		return err
 	}
 	age, err := o.Duration("maxFileAge", 7*24*time.Hour, time.Millisecond)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.maxAge = age.Milliseconds()
 	if s.latestFirst && (s.maxFiles > 0 || s.maxBytes > 0) {
 		s.maxAge = -1
 	}
 	if s.minAge, err = o.Duration("minFileAge", 0, time.Millisecond); err != nil {
-		return nil, err
+		return err
 	}
 	cached, err := o.Int("maxCachedFiles", 10000, 0)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.maxCached = int(cached)
 	ratio := o.Text("discardCachedInputRatio", "0.2")
 	if s.discardRatio, err = strconv.ParseFloat(ratio, 64); err != nil || s.discardRatio < 0 || s.discardRatio > 1 {
-		return nil, sources.Invalid("discardCachedInputRatio", ratio, "must be between 0 and 1")
+		return sources.Invalid("discardCachedInputRatio", ratio, "must be between 0 and 1")
 	}
 	switch s.clean = strings.ToLower(o.Text("cleanSource", "off")); s.clean {
 	case "off", "delete":
 	case "archive":
 		dir, ok := o.Get("sourceArchiveDir")
 		if !ok || dir == "" {
-			return nil, errs.New("MISSING_OPTION", "format", "files with cleanSource = archive", "option", "sourceArchiveDir")
+			return errs.New("MISSING_OPTION", "format", "files with cleanSource = archive", "option", "sourceArchiveDir")
 		}
 		if s.archive, err = filepath.Abs(dir); err != nil {
-			return nil, err
+			return err
 		}
 		if archiveInside(def.Path, s.archive) {
-			return nil, sources.Invalid("sourceArchiveDir", dir, "must not be a place that the source reads from")
+			return sources.Invalid("sourceArchiveDir", dir, "must not be a place that the source reads from")
 		}
 	default:
-		return nil, sources.Invalid("cleanSource", s.clean, "must be one of archive, delete, off")
+		return sources.Invalid("cleanSource", s.clean, "must be one of archive, delete, off")
 	}
-	if err := s.shape.setup(def, true); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return nil
 }
 
 // archiveInside compares the components that both paths have: the archive must not match the source.
@@ -162,20 +188,28 @@ func (s *Source) open() error {
 		return nil
 	}
 	s.seen.reset(s.maxAge, s.nameOnly)
+	var last []file
 	if s.log != nil {
 		n := int64(0)
 		for id, entry := range s.log.From(0) {
-			files, err := parseEntry(entry)
+			files, err := s.parseEntry(entry)
 			if err != nil {
 				return err
 			}
 			s.counter = id
+			last = files
 			for _, f := range files {
 				s.seen.add(f)
 			}
 			if n++; n%256 == 0 {
 				s.seen.purge()
 			}
+		}
+	}
+	// Spark asks for the last batch again, and finds files that lie outside.
+	for _, f := range last {
+		if root := strings.TrimSuffix(s.list.path, "/") + "/"; !s.list.glob && !strings.HasPrefix(f.path, root) {
+			return errs.New("SOURCE_FOLDER_CHANGED", "path", s.list.path, "file", f.path)
 		}
 	}
 	s.seen.purge()
@@ -197,7 +231,7 @@ func appendEntry(dst []byte, n int64, files []file) []byte {
 	return dst
 }
 
-func parseEntry(entry []byte) ([]file, error) {
+func (s *Source) parseEntry(entry []byte) ([]file, error) {
 	lines := strings.Split(string(entry), "\n")
 	if lines[0] != "v1" {
 		return nil, errs.New("OFFSET_FORM", "offset", lines[0], "source", "FileStreamSource")
@@ -208,7 +242,11 @@ func parseEntry(entry []byte) ([]file, error) {
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			return nil, errs.New("OFFSET_FORM", "offset", line, "source", "FileStreamSource")
 		}
-		out = append(out, file{path: codec.FilePath(l.Path), mtime: l.Timestamp, size: -1})
+		path := codec.FilePath(l.Path)
+		if rest, ok := strings.CutPrefix(path, s.movedFrom+"/"); ok && s.movedFrom != "" {
+			path = filepath.Join(s.movedTo, rest)
+		}
+		out = append(out, file{path: path, mtime: l.Timestamp, size: -1})
 	}
 	return out, nil
 }
@@ -368,7 +406,7 @@ func (s *Source) entry(n int64) ([]file, error) {
 	if !ok {
 		return nil, errs.New("OFFSET_FORM", "offset", offset(n), "source", "FileStreamSource")
 	}
-	return parseEntry(data)
+	return s.parseEntry(data)
 }
 
 // PlanPartitions gives the rows of the files of entries (start, end]. Files that are gone are left out.

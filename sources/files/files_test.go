@@ -212,7 +212,7 @@ func TestCleanSource(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(archive, dir, "a.txt")); err != nil {
 		t.Error(err)
 	}
-	if _, err := New(def(t, dir, "text", "", nil, "cleanSource", "archive", "sourceArchiveDir", filepath.Join(dir, "x"))); !errs.Has(err, "INVALID_OPTION") {
+	if _, err := New(def(t, dir, "text", "", sourcetest.NewLog(), "cleanSource", "archive", "sourceArchiveDir", filepath.Join(dir, "x"))); !errs.Has(err, "INVALID_OPTION") {
 		t.Error(err)
 	}
 }
@@ -221,7 +221,13 @@ func TestBadOptions(t *testing.T) {
 	dir := t.TempDir()
 	for _, o := range [][]string{{"maxFilesPerTrigger", "0"}, {"maxFilesPerTrigger", "10.1"}, {"latestFirst", "1"}, {"cleanSource", "x"},
 		{"modifiedBefore", "2024-01-01"}, {"maxFilesPerTrigger", "1", "maxBytesPerTrigger", "1"}, {"maxFileAge", "1 week"}} {
-		if _, err := New(def(t, dir, "text", "", nil, o...)); !errs.Has(err, "INVALID_OPTION") {
+		if _, err := New(def(t, dir, "text", "", sourcetest.NewLog(), o...)); !errs.Has(err, "INVALID_OPTION") {
+			t.Errorf("%v: %v", o, err)
+		}
+		if _, err := New(def(t, dir, "text", "", nil, o...)); err != nil {
+			t.Errorf("%v is refused when the source is defined: %v", o, err)
+		}
+		if err := Check(def(t, dir, "text", "", nil, o...)); !errs.Has(err, "INVALID_OPTION") {
 			t.Errorf("%v: %v", o, err)
 		}
 	}

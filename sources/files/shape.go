@@ -27,8 +27,9 @@ type shape struct {
 	data     types.Schema // of the files
 	parts    types.Schema // from folder names
 	schema   types.Schema // data, then parts
-	columns  []int        // of schema; nil: all
+	columns  []int        // of schema, then of hidden; nil: all of schema
 	reader   *codec.Reader
+	readErr  error        // why there is no reader: it fails the batch, not the definition
 	out      types.Schema // of columns
 	arrow    *arrow.Schema
 	missing  bool // spark.sql.files.ignoreMissingFiles
@@ -37,16 +38,19 @@ type shape struct {
 
 type codecCounts struct{ all, dropped atomic.Int64 }
 
-func (s *shape) setup(def sources.Def, stream bool) error {
-	conf := func(key string) string {
-		if def.Conf == nil {
-			return ""
-		}
-		return def.Conf(key)
+func settingsOf(def sources.Def) codec.Settings {
+	conf := def.Conf
+	if conf == nil {
+		conf = func(string) string { return "" }
 	}
+	return codec.Settings{Format: strings.ToLower(def.Format), Option: def.Options.Get, Conf: conf, Zone: def.Zone, Now: def.Now}
+}
+
+func (s *shape) setup(def sources.Def, stream bool) error {
+	s.settings = settingsOf(def)
+	s.format = s.settings.Format
+	conf := s.settings.Conf
 	yes := func(key string) bool { return strings.EqualFold(conf(key), "true") }
-	s.format = strings.ToLower(def.Format)
-	s.settings = codec.Settings{Format: s.format, Option: def.Options.Get, Conf: conf, Zone: def.Zone, Now: def.Now}
 	if def.Path == "" {
 		return errs.New("MISSING_OPTION", "format", def.Format, "option", "path")
 	}
@@ -75,11 +79,19 @@ func (s *shape) setup(def sources.Def, stream bool) error {
 		s.base = ""
 	}
 	s.data = def.Schema
+	if isBinary(s.format) {
+		if s.data == nil {
+			s.data = binarySchema
+		}
+		if !sameBinary(s.data) {
+			return errs.New("UNSUPPORTED_FEATURE", "feature", "A schema for the format binaryFile with other columns than its own")
+		}
+	}
 	// Partition columns need a look at the folders; a folder without key=value folders costs one reading.
 	var found []file
-	if s.base != "" || def.Schema == nil {
+	if s.base != "" || s.data == nil {
 		probe := s.list
-		look := func(path string) bool { return def.Schema == nil || strings.Contains(path, "=") }
+		look := func(path string) bool { return s.data == nil || strings.Contains(path, "=") }
 		if found, err = probe.list(look); err != nil {
 			if stream && errs.Has(err, "INVALID_OPTION") {
 				found, err = nil, nil // the path is one file: the query says so
@@ -110,7 +122,8 @@ func (s *shape) setup(def sources.Def, stream bool) error {
 	}
 	s.data = data
 	s.schema = append(append(types.Schema(nil), data...), s.parts...)
-	return s.prepare()
+	s.prepare()
+	return nil
 }
 
 // nullable makes every part of a type one that may be null: files promise nothing.
@@ -159,7 +172,7 @@ func (s *shape) infer(files []file, stream, allowed bool) (types.Schema, error) 
 }
 
 // prepare makes the reader of the columns that are wanted.
-func (s *shape) prepare() error {
+func (s *shape) prepare() {
 	var want []int
 	s.out = nil
 	if s.columns == nil {
@@ -170,23 +183,24 @@ func (s *shape) prepare() error {
 			if c < len(s.data) {
 				want = append(want, c)
 			}
-			s.out = append(s.out, s.schema[c])
+			if c < len(s.schema) {
+				s.out = append(s.out, s.schema[c])
+			} else {
+				s.out = append(s.out, s.hidden()[c-len(s.schema)])
+			}
 		}
 	}
 	s.arrow = s.out.Arrow()
-	var err error
-	s.reader, err = codec.NewReader(s.settings, s.data, want)
-	return err
+	if isBinary(s.format) {
+		return
+	}
+	s.reader, s.readErr = codec.NewReader(s.settings, s.data, want)
 }
 
 // Prune leaves columns out: only those that are needed are built.
 func (s *shape) Prune(columns []int) bool {
-	had := s.columns
 	s.columns = append([]int{}, columns...)
-	if err := s.prepare(); err != nil {
-		s.columns = had
-		return false
-	}
+	s.prepare()
 	return true
 }
 
@@ -225,14 +239,25 @@ func (s *shape) input(f file, from, to int64) codec.Input {
 	}}
 }
 
-// textColumns refuses to read text into anything but one column of texts.
-func (s *shape) textColumns() error {
+// readable refuses, before anything is read, columns that the format cannot read. What is left of readErr
+// comes when the first file is read.
+func (s *shape) readable() error {
+	for _, c := range []string{"INVALID_CORRUPT_RECORD_TYPE", "UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE",
+		"UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN", "INVALID_PARAMETER_VALUE.CHARSET"} {
+		if s.readErr != nil && errs.Has(s.readErr, c) {
+			return s.readErr
+		}
+	}
 	if s.format != "text" {
 		return nil
 	}
 	wanted := 0
 	for i, f := range s.out {
-		if s.columns != nil && s.columns[i] >= len(s.data) || s.columns == nil && i >= len(s.data) {
+		at := i
+		if s.columns != nil {
+			at = s.columns[i]
+		}
+		if at >= len(s.data) {
 			continue
 		}
 		if f.Type.Kind != types.String {
@@ -254,7 +279,7 @@ const (
 
 // partitions packs files into parts of some megabytes, in order: big files are cut, small ones joined.
 func (s *shape) partitions(files []file, counts *codecCounts) ([]columnar.Partition, error) {
-	if err := s.textColumns(); err != nil {
+	if err := s.readable(); err != nil {
 		return nil, err
 	}
 	total := int64(0)
@@ -286,7 +311,7 @@ func (s *shape) partitions(files []file, counts *codecCounts) ([]columnar.Partit
 		room = size
 	}
 	for _, f := range kept {
-		if codec.Compressed(f.path) || s.reader.Document {
+		if s.whole(f) {
 			if room < f.size {
 				flush()
 			}
@@ -317,6 +342,11 @@ func (s *shape) partitions(files []file, counts *codecCounts) ([]columnar.Partit
 	}
 	flush()
 	return out, nil
+}
+
+// whole says that a file is read by one reader from its first byte to its last.
+func (s *shape) whole(f file) bool {
+	return isBinary(s.format) || s.reader == nil || codec.Compressed(f.path) || s.reader.Document
 }
 
 // A chunk is bytes [from, to) of a file; to 0 is its end.
@@ -353,67 +383,96 @@ func (stopped) Error() string { return "the reader wants no more" }
 // Rows reads the chunks anew at every call.
 func (p *part) Rows(ctx context.Context) columnar.Rows {
 	return func(yield func(arrow.RecordBatch, error) bool) {
-		d := p.reader.NewDecoder()
-		dir := ""
-		var folder []*columnar.Vec // one-row values of the partition columns
-		var err error
-		full := func() error {
-			n := d.Rows()
-			if n == 0 {
-				return nil
-			}
-			rb := p.batch(d.Take(), folder, n)
-			for from := int64(0); from < int64(n); from += columnar.MaxBatch {
+		if p.readErr != nil {
+			yield(nil, errs.Wrap(p.readErr, "FAILED_READ_FILE.NO_HINT", "path", codec.FileURL(p.chunks[0].file.path)))
+			return
+		}
+		err := p.read(ctx, func(rb arrow.RecordBatch) error {
+			n := rb.NumRows()
+			for from := int64(0); from < n; from += columnar.MaxBatch {
 				part := rb
 				if n > columnar.MaxBatch {
-					part = rb.NewSlice(from, min(from+columnar.MaxBatch, int64(n)))
+					part = rb.NewSlice(from, min(from+columnar.MaxBatch, n))
 				}
 				if !yield(part, nil) {
 					return stopped{}
 				}
 			}
 			return nil
+		})
+		if err != nil && err != error(stopped{}) {
+			yield(nil, err)
 		}
-		later := func() error {
-			if d.Rows() < 4096 {
-				return nil
-			}
-			return full()
-		}
-		for _, c := range p.chunks {
-			if here := filepath.Dir(c.file.path); here != dir && len(p.parts) > 0 {
-				if err = full(); err == nil {
-					folder, err = p.folder(c.file.path)
-				}
-				dir = here
-			}
-			if err == nil {
-				err = p.reader.Read(ctx, d, p.input(c.file, c.from, c.to), later)
-			}
-			if err != nil && ctx.Err() == nil {
-				if _, ok := err.(stopped); !ok && (p.missing && errs.Has(err, "FAILED_READ_FILE.FILE_NOT_EXIST") ||
-					p.corrupt && errs.Has(err, "FAILED_READ_FILE.NO_HINT")) {
-					err = nil
-				}
-			}
-			if err != nil {
-				break
-			}
-		}
-		if err == nil {
-			err = full()
-		}
-		if p.counts != nil {
+	}
+}
+
+// read reads the chunks one after the other. Rows of several files share a batch as long as nothing in it
+// depends on the file or its folder.
+func (p *part) read(ctx context.Context, give func(arrow.RecordBatch) error) (err error) {
+	var d codec.Decoder = codec.NoRows{}
+	if p.reader != nil {
+		d = p.reader.NewDecoder()
+	}
+	if p.counts != nil {
+		defer func() {
 			all, dropped := d.Malformed()
 			p.counts.all.Add(all)
 			p.counts.dropped.Add(dropped)
+		}()
+	}
+	dir := ""
+	var folder []*columnar.Vec // one-row values of the partition columns
+	var from chunk             // that the rows gathered in d are of
+	full := func() error {
+		n := d.Rows()
+		if n == 0 {
+			return nil
 		}
-		if err != nil {
-			if _, ok := err.(stopped); !ok {
-				yield(nil, err)
+		return give(p.batch(d.Take(), folder, from, 0, n))
+	}
+	later := func() error {
+		if d.Rows() < 4096 {
+			return nil
+		}
+		return full()
+	}
+	alone := p.perFile()
+	for _, c := range p.chunks {
+		here := filepath.Dir(c.file.path)
+		if alone || here != dir && len(p.parts) > 0 {
+			if err := full(); err != nil {
+				return err
 			}
 		}
+		if here != dir && len(p.parts) > 0 {
+			if folder, err = p.folder(c.file.path); err != nil {
+				return err
+			}
+		}
+		dir, from = here, c
+		err := p.chunk(ctx, d, c, folder, later, give)
+		if err == nil {
+			continue
+		}
+		if ctx.Err() == nil && err != error(stopped{}) && (p.missing && errs.Has(err, "FAILED_READ_FILE.FILE_NOT_EXIST") ||
+			p.corrupt && errs.Has(err, "FAILED_READ_FILE.NO_HINT")) {
+			continue
+		}
+		return err
 	}
+	return full()
+}
+
+// chunk reads one chunk: records of text go into d, whole files and Parquet to give.
+func (p *part) chunk(ctx context.Context, d codec.Decoder, c chunk, folder []*columnar.Vec, later func() error, give func(arrow.RecordBatch) error) error {
+	if isBinary(p.format) {
+		cols, err := p.binary(c.file)
+		if err != nil {
+			return err
+		}
+		return give(p.batch(cols, folder, c, 0, 1))
+	}
+	return p.reader.Read(ctx, d, p.input(c.file, c.from, c.to), later)
 }
 
 // folder gives the partition values of a file.
@@ -442,30 +501,4 @@ func (p *part) folder(path string) ([]*columnar.Vec, error) {
 		out[i] = v
 	}
 	return out, nil
-}
-
-// batch joins data columns and partition columns.
-func (p *part) batch(data, folder []*columnar.Vec, n int) arrow.RecordBatch {
-	cols := data
-	if len(p.parts) > 0 {
-		idx := make([]int32, n)
-		cols = append([]*columnar.Vec(nil), data...)
-		want := func(i int) {
-			v := new(columnar.Vec)
-			columnar.GatherIdx(v, folder[i], idx)
-			cols = append(cols, v)
-		}
-		if p.columns == nil {
-			for i := range p.parts {
-				want(i)
-			}
-		} else {
-			for _, c := range p.columns {
-				if c >= len(p.data) {
-					want(c - len(p.data))
-				}
-			}
-		}
-	}
-	return columnar.Record(p.arrow, cols, columnar.AllRows(n))
 }

@@ -30,9 +30,7 @@ func (t *table) Schema() types.Schema { return t.schema }
 func (t *table) Scan(_ context.Context, s catalog.Scan) ([]columnar.Partition, error) {
 	one := t.shape // partitions keep a pointer to their own columns
 	one.columns = s.Columns
-	if err := one.prepare(); err != nil {
-		return nil, err
-	}
+	one.prepare()
 	files, err := one.list.list(func(string) bool { return true })
 	if err != nil {
 		return nil, err
