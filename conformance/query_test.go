@@ -100,7 +100,7 @@ func (p *player) start(ctx context.Context, crash doc) (*engine.StreamingQuery, 
 	w = w.Options(p.options(sink))
 	var q *engine.StreamingQuery
 	if has(sink, "table") {
-		q, err = p.toTable(ctx, w, str(get(sink, "table")))
+		q, err = w.ToTable(ctx, str(get(sink, "table")))
 	} else {
 		q, err = w.Start(ctx)
 	}

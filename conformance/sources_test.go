@@ -30,7 +30,7 @@ func (p *player) read(ctx context.Context, s *engine.Session, name string, src d
 	}
 	static := get(src, "static") == true
 	if has(src, "table") {
-		return p.readTable(ctx, s, str(get(src, "table")), static)
+		return p.readTable(ctx, s, str(get(src, "table")), static, p.options(src))
 	}
 	path := p.here(str(get(src, "path")))
 	if !has(src, "path") && slices.Contains([]string{"json", "csv", "text"}, format) {
