@@ -304,7 +304,7 @@ func (b *Batch) commit(e CommitEntry, next *OffsetEntry) error {
 		return errs.New("INTERNAL_ERROR", "message", "a commit record must stay below 1 MiB")
 	}
 	if len(writes) > 0 {
-		if err := c.write(n, writes, "state.mid"); err != nil {
+		if err := c.writeTogether(n, writes, "state.mid"); err != nil {
 			return err
 		}
 		if err := c.point("state.end"); err != nil {

@@ -76,15 +76,21 @@ func benchCommit(b *testing.B, o Options, travel bool, rows int) {
 
 // BenchmarkFloor is one synced record without anything around it: what the disk allows.
 func BenchmarkFloor(b *testing.B) {
-	db, err := openBadger(b.TempDir(), Options{})
+	dir := b.TempDir()
+	db, err := openBadger(dir, Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer db.Close()
+	wal, err := followWAL(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer wal.close()
 	value := make([]byte, 400)
 	n := int64(0)
 	for b.Loop() {
-		if err := putOnce(db, version(n), []write{{batchKey(keyCommit, n), value}}); err != nil {
+		if err := put(db, wal, true, version(n), []write{{batchKey(keyCommit, n), value}}, nil); err != nil {
 			b.Fatal(err)
 		}
 		n++

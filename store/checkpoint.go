@@ -31,6 +31,7 @@ type Checkpoint struct {
 	// life is held for reading by whoever touches db, so that Close waits for them.
 	life   sync.RWMutex
 	db     *badger.DB
+	wal    *walSync // nil if records need no sync
 	closed bool
 
 	mu       sync.Mutex
@@ -148,6 +149,11 @@ func (c *Checkpoint) open() error {
 		}
 		return corrupt(c.dir, "the database does not open", err)
 	}
+	if c.opts.power() {
+		if c.wal, err = followWAL(path); err != nil {
+			return err
+		}
+	}
 	if err := c.recover(); err != nil {
 		return err
 	}
@@ -182,6 +188,7 @@ func (c *Checkpoint) release() {
 	if c.db != nil {
 		_ = c.db.Close()
 	}
+	_ = c.wal.close()
 	_ = c.anchor.close()
 	if c.lock != nil {
 		_ = c.lock.Close()
@@ -253,13 +260,23 @@ func (c *Checkpoint) fail(err error, batch int64) error {
 	return e
 }
 
-// write puts writes at the version of batch; between is a point's name, "" for none.
+// write puts writes at the version of batch, each transaction durable before the next; between is a point's
+// name, "" for none.
 func (c *Checkpoint) write(batch int64, writes []write, between string) error {
+	return c.put(true, batch, writes, between)
+}
+
+// writeTogether is write for records that count for nothing until all of them are durable.
+func (c *Checkpoint) writeTogether(batch int64, writes []write, between string) error {
+	return c.put(false, batch, writes, between)
+}
+
+func (c *Checkpoint) put(each bool, batch int64, writes []write, between string) error {
 	pause := func() error { return nil }
 	if between != "" {
 		pause = func() error { return c.point(between) }
 	}
-	if err := put(c.db, version(batch), writes, pause); err != nil {
+	if err := put(c.db, c.wal, each, version(batch), writes, pause); err != nil {
 		return c.fail(err, batch)
 	}
 	return nil
@@ -324,7 +341,7 @@ func (c *Checkpoint) Close() error {
 		err = c.settle()
 	}
 	c.closed = true
-	err = errors.Join(err, c.db.Close())
+	err = errors.Join(err, c.db.Close(), c.wal.close())
 	if c.dir == "" {
 		return err
 	}

@@ -190,8 +190,8 @@ func (c *Checkpoint) Rewind(batch int64) error {
 	}
 	old := c.lock
 	c.lock = lock
-	err = errors.Join(c.db.Close(), c.anchor.close())
-	c.db, c.anchor = nil, nil
+	err = errors.Join(c.db.Close(), c.wal.close(), c.anchor.close())
+	c.db, c.wal, c.anchor = nil, nil, nil
 	if err == nil {
 		err = swap(c.dir, copied)
 	}

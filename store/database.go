@@ -31,7 +31,7 @@ func badgerOptions(dir string, o Options) badger.Options {
 	if o.InMemory {
 		b = badger.DefaultOptions("").WithInMemory(true)
 	}
-	b.SyncWrites = o.power() && !o.InMemory
+	b.SyncWrites = false // see walSync
 	b.MemTableSize = 16 << 20
 	b.NumMemtables = 2
 	b.NumCompactors = 2
@@ -102,9 +102,9 @@ type write struct {
 	key, value []byte
 }
 
-// put writes in as few transactions as Badger's limits allow, in order, each durable before the next.
-// between is called between two of them.
-func put(db *badger.DB, v uint64, writes []write, between func() error) error {
+// put writes in as few transactions as Badger's limits allow, in order. With each, every one is durable before
+// the next begins; without, all are when put returns. between is called between two of them.
+func put(db *badger.DB, wal *walSync, each bool, v uint64, writes []write, between func() error) error {
 	for len(writes) > 0 {
 		n, size := 0, 0
 		for n < len(writes) && n < txnCount {
@@ -118,7 +118,15 @@ func put(db *badger.DB, v uint64, writes []write, between func() error) error {
 		if err := putOnce(db, v, writes[:n]); err != nil {
 			return err
 		}
-		if writes = writes[n:]; len(writes) > 0 && between != nil {
+		writes = writes[n:]
+		done := wal.follow
+		if each || len(writes) == 0 {
+			done = wal.sync
+		}
+		if err := done(); err != nil {
+			return err
+		}
+		if len(writes) > 0 && between != nil {
 			if err := between(); err != nil {
 				return err
 			}

@@ -31,7 +31,7 @@ func (c *Checkpoint) recover() error {
 	}
 	// Both at the version of the next batch: a leftover has that version itself, and what is superfluous
 	// is still seen by views of older batches.
-	if err := put(c.db, version(c.head+1), leftovers, func() error { return c.point("compact.mid") }); err != nil {
+	if err := put(c.db, c.wal, true, version(c.head+1), leftovers, func() error { return c.point("compact.mid") }); err != nil {
 		return err
 	}
 	c.drops = superfluous

@@ -11,7 +11,7 @@ type segmentStats struct {
 }
 
 const (
-	baseAfterBytes  = 2 << 20 // per shard
+	baseAfterBytes  = 4 << 20 // per shard
 	baseAfterDeltas = 1024
 )
 

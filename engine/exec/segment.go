@@ -10,17 +10,21 @@ import (
 // A segment carries changed and removed groups of a table: numbers are little endian, and a field of all
 // rows stands before the next field, so that encoding and decoding are loops over plain slices.
 //
-//	u32 removed, u32 changed, u32 key words, u32 extra words
-//	hash words, key words field by field: removed rows, then changed rows
+//	u32 removed, u32 changed, u32 key words | packedColumns, u32 extra words
+//	key words field by field: removed rows, then changed rows
 //	extra words field by field: changed rows, zero where a Ref lies
 //	per long key field: the long values one behind the other (lengths are in the head words)
 //	per Ref of the extra part: u32 length per changed row (unsetRef: none), then the bytes
+//
+// A field is packed: see packColumn. The hashes of the rows are computed again. Without packedColumns, as
+// earlier versions wrote them, fields are plain words and the words of the hashes come before them.
 //
 // Removed rows apply before changed ones.
 
 const (
 	segmentTarget = 384 << 10 // what a segment should not exceed by much; the store's limit is 512 KiB
 	unsetRef      = ^uint32(0)
+	packedColumns = 1 << 31
 )
 
 // encodeSegments calls emit with segments of the given groups of t. refs are offsets of Refs in the extra
@@ -45,39 +49,35 @@ func encodeSegments(t *table, refs []int, dead, dirty []uint32, emit func([]byte
 		b := make([]byte, 0, size+8)
 		b = binary.LittleEndian.AppendUint32(b, uint32(nd))
 		b = binary.LittleEndian.AppendUint32(b, uint32(nc))
-		b = binary.LittleEndian.AppendUint32(b, uint32(kw))
+		b = binary.LittleEndian.AppendUint32(b, uint32(kw)|packedColumns)
 		b = binary.LittleEndian.AppendUint32(b, uint32(ew))
 		parts := [2][]uint32{dead[:nd], dirty[:nc]}
-		for _, part := range parts {
-			for _, g := range part {
-				b = binary.LittleEndian.AppendUint64(b, *(*uint64)(t.rec.Ptr(g, recHash)))
-			}
-		}
+		col := make([]uint64, nd+nc)
 		for w := range kw {
-			f, isRef := t.lay.refWord(w)
+			head, isRef := t.lay.refWord(w)
+			vs := col[:0]
 			for _, part := range parts {
 				for _, g := range part {
 					v := *(*uint64)(t.rec.Ptr(g, recKey+w*8))
-					if isRef && *(*uint32)(t.rec.Ptr(g, recKey+f*8)) > shortBytes {
+					if isRef && *(*uint32)(t.rec.Ptr(g, recKey+head*8)) > shortBytes {
 						v = 0
 					}
-					b = binary.LittleEndian.AppendUint64(b, v)
+					vs = append(vs, v)
 				}
 			}
+			b = packColumn(b, vs)
 		}
 		for w := range ew {
-			isRef := false
-			for _, r := range refs {
-				isRef = isRef || w*8 == r || w*8 == r+8
-			}
-			off := t.extraAt() + w*8
-			for _, g := range dirty[:nc] {
-				v := uint64(0)
-				if !isRef {
-					v = *(*uint64)(t.rec.Ptr(g, off))
+			vs := col[:nc]
+			if isRefByte(refs, w*8) {
+				clear(vs)
+			} else {
+				off := t.extraAt() + w*8
+				for k, g := range dirty[:nc] {
+					vs[k] = *(*uint64)(t.rec.Ptr(g, off))
 				}
-				b = binary.LittleEndian.AppendUint64(b, v)
 			}
+			b = packColumn(b, vs)
 		}
 		for c := range t.lay.fields {
 			f := &t.lay.fields[c]
@@ -136,6 +136,7 @@ type segmentReader struct {
 	e      *encoder
 	refs   []int
 	groups []uint32
+	cols   []uint64 // key words, then extra words, of the segment being applied
 }
 
 func corrupt(what string) error {
@@ -153,18 +154,46 @@ func (r *segmentReader) apply(t *table, b []byte) error {
 		return corrupt("too short")
 	}
 	nd, nc := int(binary.LittleEndian.Uint32(b)), int(binary.LittleEndian.Uint32(b[4:]))
-	kw, ew := int(binary.LittleEndian.Uint32(b[8:])), int(binary.LittleEndian.Uint32(b[12:]))
-	if kw != t.lay.words || ew != t.rec.Stride()/8-recKey/8-kw {
+	kw, ew := binary.LittleEndian.Uint32(b[8:]), int(binary.LittleEndian.Uint32(b[12:]))
+	packed := kw&packedColumns != 0
+	if int(kw&^packedColumns) != t.lay.words || ew != t.rec.Stride()/8-recKey/8-t.lay.words {
 		return corrupt("key or buffers of another width")
 	}
-	b = b[16:]
-	n := nd + nc
-	if len(b) < 8*(n+kw*n+ew*nc) {
+	rest, ok := r.columns(b[16:], nd, nc, t.lay.words, ew, packed)
+	if !ok {
 		return corrupt("too short")
 	}
+	return r.rows(t, rest, nd, nc)
+}
+
+// columns reads the key and extra words of nd removed and nc changed rows, and gives what follows them.
+func (r *segmentReader) columns(b []byte, nd, nc, kw, ew int, packed bool) (rest []byte, ok bool) {
+	if !packed {
+		if len(b)/8 < nd+nc {
+			return nil, false
+		}
+		b = b[8*(nd+nc):]
+	}
+	r.cols = grow(r.cols[:0], kw*(nd+nc)+ew*nc)
+	out := r.cols
+	for w := range kw + ew {
+		n := nd + nc
+		if w >= kw {
+			n = nc
+		}
+		if b, ok = unpackColumn(out[:n], b, packed); !ok {
+			return nil, false
+		}
+		out = out[n:]
+	}
+	return b, true
+}
+
+// rows applies what columns has read; rest is what followed it.
+func (r *segmentReader) rows(t *table, rest []byte, nd, nc int) error {
+	n, kw, ew := nd+nc, t.lay.words, t.rec.Stride()/8-recKey/8-t.lay.words
 	e := r.e
-	hashes, keys, extra := b[:8*n], b[8*n:8*(n+kw*n)], b[8*(n+kw*n):8*(n+kw*n+ew*nc)]
-	rest := b[8*(n+kw*n+ew*nc):]
+	keys, extra := r.cols[:kw*n], r.cols[kw*n:]
 	// long values of removed and changed rows stand in one run per field
 	long := make([]columnar.Vec, len(t.lay.fields))
 	for c := range t.lay.fields {
@@ -174,7 +203,7 @@ func (r *segmentReader) apply(t *table, b []byte) error {
 		}
 		off := make([]int32, 1, n+1)
 		for k := range n {
-			m := binary.LittleEndian.Uint32(keys[(f.at*n+k)*8:])
+			m := uint32(keys[f.at*n+k])
 			if m <= shortBytes {
 				m = 0
 			}
@@ -190,13 +219,9 @@ func (r *segmentReader) apply(t *table, b []byte) error {
 		m := to - from
 		e.n, e.anyLong = m, false
 		e.words, e.hash = grow(e.words[:0], m*kw), grow(e.hash[:0], m)
-		for k := range m {
-			e.hash[k] = binary.LittleEndian.Uint64(hashes[(from+k)*8:])
-		}
 		for w := range kw {
-			src := keys[(w*n+from)*8:]
-			for k := range m {
-				e.words[k*kw+w] = binary.LittleEndian.Uint64(src[k*8:])
+			for k, v := range keys[w*n+from : w*n+to] {
+				e.words[k*kw+w] = v
 			}
 		}
 		for c := range t.lay.fields {
@@ -211,6 +236,7 @@ func (r *segmentReader) apply(t *table, b []byte) error {
 				}
 			}
 		}
+		e.hashRows()
 	}
 	if nd > 0 {
 		fill(0, nd)
@@ -228,12 +254,12 @@ func (r *segmentReader) apply(t *table, b []byte) error {
 	t.upsert(e, r.groups)
 	at := t.extraAt()
 	for w := range ew {
-		src := extra[w*nc*8:]
+		if isRefByte(r.refs, w*8) {
+			continue
+		}
+		src := extra[w*nc : w*nc+nc]
 		for k, g := range r.groups {
-			if isRefByte(r.refs, w*8) {
-				continue
-			}
-			*(*uint64)(t.rec.Ptr(g, at+w*8)) = binary.LittleEndian.Uint64(src[k*8:])
+			*(*uint64)(t.rec.Ptr(g, at+w*8)) = src[k]
 		}
 	}
 	for _, ref := range r.refs {
