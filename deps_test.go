@@ -23,6 +23,8 @@ sinks: columnar sql/types errs sources
 sql/expr: codec columnar sql/types errs | regexp2 xxh3
 delta: codec sql/catalog columnar sql/types errs | parquet roaring
 sql/plan: sql sql/catalog sql/expr columnar sql/types errs
+sources/kafka: sources sql/catalog columnar sql/types errs | kafka-go
+sinks/kafka: sinks sources columnar sql/types errs | kafka-go
 sources/*: sources codec delta sql/catalog columnar sql/types errs
 sinks/*: sinks sources codec delta sql/catalog columnar sql/types errs | sqlite3
 engine/exec: sql/plan sql/expr sql/catalog sources store columnar sql/types errs | s2
@@ -36,6 +38,8 @@ tui/*: tui/* errs | bubbletea bubbles lipgloss x/ansi
 bench: engine engine/* lab sql sql/* codec sources sources/* sinks sinks/* store columnar errs
 conformance: engine lab sql sql/* sinks sources columnar errs
 cmd/*: * | cobra
+internal/broker: errs | franz
+internal/wire: errs | kafka-go
 internal/*: errs
 `
 
@@ -45,6 +49,7 @@ var fenced = map[string]string{
 	"charmbracelet/bubbletea": "bubbletea", "charmbracelet/bubbles": "bubbles", "charmbracelet/lipgloss": "lipgloss",
 	"dlclark/regexp2": "regexp2", "zeebo/xxh3": "xxh3", "arrow-go/v18/parquet": "parquet", "klauspost/compress/s2": "s2",
 	"RoaringBitmap/roaring": "roaring",
+	"twmb/franz-go": "franz", "segmentio/kafka-go": "kafka-go",
 }
 
 func TestImportsFollowThePolicy(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"streamlab/sinks/noop"
 	"streamlab/sources"
 	"streamlab/sources/files"
+	"streamlab/sources/kafka"
 	"streamlab/sources/memory"
 	"streamlab/sources/rate"
 	"streamlab/sql/catalog"
@@ -66,7 +67,7 @@ type Formats struct {
 }
 
 // later are formats that this program knows by name only: they are refused by name, not as unknown.
-var later = map[string]bool{"kafka": true, "delta": true, "parquet": true, "orc": true, "avro": true, "socket": true,
+var later = map[string]bool{"delta": true, "parquet": true, "orc": true, "avro": true, "socket": true,
 	"nexmark": true, "statestore": true, "foreach": true}
 
 // AllFormats is every format of this program.
@@ -77,7 +78,9 @@ func AllFormats() Formats {
 	f.Sources = append(f.Sources,
 		SourceFormat{Name: "rate", Options: rate.Options(), New: rate.New, Continuous: true},
 		SourceFormat{Name: "rate-micro-batch", Options: rate.MicroBatchOptions(), New: rate.NewMicroBatch},
-		SourceFormat{Name: "memory", Options: memory.Options(), New: memory.New, Continuous: true, RealTime: true})
+		SourceFormat{Name: "memory", Options: memory.Options(), New: memory.New, Continuous: true, RealTime: true},
+		SourceFormat{Name: "kafka", Options: kafka.Options(), New: kafka.New})
+	f.Tables = append(f.Tables, TableFormat{Name: "kafka", Options: kafka.Options(), Table: kafka.NewTable})
 	for _, name := range []string{"text", "json", "csv"} {
 		f.Sources = append(f.Sources, SourceFormat{Name: name, Path: true, Options: files.Options(name), New: files.New, Check: files.Check})
 		f.Tables = append(f.Tables, TableFormat{Name: name, Options: files.Options(name), Table: files.NewTable})

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"streamlab/errs"
 	"streamlab/sources"
@@ -232,6 +233,9 @@ func checkOptions(known []sources.OptionDoc, given sources.Options, format strin
 		return nil
 	}
 	for name := range given {
+		if strings.EqualFold(format, "kafka") && len(name) > 6 && strings.EqualFold(name[:6], "kafka.") {
+			continue // the client's own settings
+		}
 		best, ok := nearestOption(known, name)
 		if !ok {
 			e := errs.New("UNKNOWN_OPTION", "option", name, "format", format)
