@@ -49,7 +49,7 @@ var fenced = map[string]string{
 	"charmbracelet/bubbletea": "bubbletea", "charmbracelet/bubbles": "bubbles", "charmbracelet/lipgloss": "lipgloss",
 	"dlclark/regexp2": "regexp2", "zeebo/xxh3": "xxh3", "arrow-go/v18/parquet": "parquet", "klauspost/compress/s2": "s2",
 	"RoaringBitmap/roaring": "roaring",
-	"twmb/franz-go": "franz", "segmentio/kafka-go": "kafka-go",
+	"twmb/franz-go":         "franz", "segmentio/kafka-go": "kafka-go",
 }
 
 func TestImportsFollowThePolicy(t *testing.T) {
