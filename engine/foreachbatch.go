@@ -127,7 +127,7 @@ func (st Statement) Run(ctx context.Context, s *Session, id int64) error {
 		}
 		text = "SELECT * FROM batch"
 	}
-	df, err := s.SQLWith(ctx, text, Params{Named: map[string]any{"batch_id": id}})
+	df, err := s.Script(ctx, text, Params{Named: map[string]any{"batch_id": id}})
 	if err != nil || st.Write == nil {
 		return err
 	}

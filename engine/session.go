@@ -12,7 +12,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"streamlab/engine/exec"
-	"streamlab/errs"
 	"streamlab/sql"
 	"streamlab/sql/catalog"
 	"streamlab/sql/expr"
@@ -188,9 +187,20 @@ func (p Params) conf(c plan.Conf) (plan.Conf, error) {
 	return c, nil
 }
 
-// SQLWith is SQL with values for the markers :name and ?.
+// SQLWith is SQL with values for the markers :name and ?. The text is one statement, as for Spark; Script
+// takes several.
 func (s *Session) SQLWith(ctx context.Context, text string, params Params) (*DataFrame, error) {
-	stmts, err := sql.Parse(text)
+	st, err := parseOptions(s.conf).ParseStatement(text)
+	if err != nil {
+		return nil, err
+	}
+	return s.run(ctx, st, text, params)
+}
+
+// Script runs the statements of a text, which semicolons separate, and gives the answer of the last. The
+// first that fails ends it.
+func (s *Session) Script(ctx context.Context, text string, params Params) (*DataFrame, error) {
+	stmts, err := parseOptions(s.conf).Parse(text)
 	if err != nil {
 		return nil, err
 	}
@@ -200,10 +210,15 @@ func (s *Session) SQLWith(ctx context.Context, text string, params Params) (*Dat
 			return nil, err
 		}
 	}
-	if df == nil {
-		return nil, errs.New("PARSE_EMPTY_STATEMENT")
-	}
 	return df, nil
+}
+
+// parseOptions are the settings that change how text is read.
+func parseOptions(c *Conf) sql.Options {
+	return sql.Options{EnforceReserved: c.Get(keyANSI) != "false" && c.Get("spark.sql.ansi.enforceReservedKeywords") == "true",
+		DoubleQuotedIdentifiers: c.Get(keyANSI) != "false" && c.Get("spark.sql.ansi.doubleQuotedIdentifiers") == "true",
+		EscapedStringLiterals:   c.Get("spark.sql.parser.escapedStringLiterals") == "true",
+		LegacySetOps:            c.Get("spark.sql.legacy.setopsPrecedence.enabled") == "true"}
 }
 
 // Table gives the DataFrame of a name of the catalog.

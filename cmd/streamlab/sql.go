@@ -109,7 +109,7 @@ func (a *app) sparkSQL(ctx context.Context, args []string, statements []string) 
 		defer s.Close()
 	}
 	for _, text := range statements {
-		df, err := s.SQL(ctx, text)
+		df, err := s.Script(ctx, text, engine.Params{})
 		if err != nil {
 			return err
 		}

@@ -256,21 +256,49 @@ func Deterministic(e Expr) bool {
 	return ok
 }
 
-// SetPos notes where the user wrote an expression that was just built, for errors at run time. It does
-// nothing for expressions that cannot fail by themselves or have a place.
+// SetPos notes where the user wrote an expression that was just built, for errors at run time: in the
+// expression itself and in the conversions that building it put around its arguments. It does nothing for
+// expressions that cannot fail by themselves or have a place.
 func SetPos(e Expr, p errs.Pos) {
 	switch x := e.(type) {
 	case *Scalar:
 		if x.Pos.IsZero() {
 			x.Pos = p
+			setPosOfCasts(x.Args, p)
 		}
 	case *Higher:
 		if x.Pos.IsZero() {
 			x.Pos = p
+			setPosOfCasts(x.Args, p)
 		}
 	case *Cast:
 		if x.Pos.IsZero() {
 			x.Pos = p
+		}
+		setPosOfCasts([]Expr{x.Child}, p)
+	case *Lazy:
+		setPosOfCasts(x.Args, p)
+	case *AggregateCall:
+		setPosOfCasts(x.Args, p)
+	}
+}
+
+// setPosOfCasts places implicit casts; what was placed before, and all below it, stays as it is.
+func setPosOfCasts(args []Expr, p errs.Pos) {
+	for _, a := range args {
+		switch x := a.(type) {
+		case *Cast:
+			if x.Pos.IsZero() && x.Mode == Implicit {
+				x.Pos = p
+				setPosOfCasts([]Expr{x.Child}, p)
+			}
+		case *Scalar: // what a builder puts together of other functions
+			if x.Pos.IsZero() {
+				x.Pos = p
+				setPosOfCasts(x.Args, p)
+			}
+		case *Lazy:
+			setPosOfCasts(x.Args, p)
 		}
 	}
 }

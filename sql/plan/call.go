@@ -267,6 +267,7 @@ func (x *resolver) aggregate(f *sql.FuncCall, name string) expr.Expr {
 	c, err := expr.BuildAggregate(call)
 	x.a.check(f, err)
 	x.a.spans[c] = f.Span
+	x.place(f, c)
 	return c
 }
 

@@ -112,6 +112,7 @@ func (x *resolver) expr(e sql.Expr) expr.Expr {
 	case *sql.Field:
 		r, err := expr.NewGetField(x.expr(n.X), n.Name, x.a.conf.Expr)
 		x.a.check(n, err)
+		x.place(n, r)
 		return r
 	case *sql.Param:
 		return x.param(n)
@@ -249,6 +250,7 @@ func (x *resolver) caseWhen(n *sql.Case) expr.Expr {
 	}
 	r, err := expr.NewCase(branches, els, x.a.conf.Expr)
 	x.a.check(n, err)
+	x.place(n, r)
 	return r
 }
 
