@@ -65,6 +65,9 @@ func (d *driver) runEpochs(ctx context.Context) error {
 			return errs.New("_LEGACY_ERROR_TEMP_2253", "sourceName", x.stream.Format)
 		}
 	}
+	if err := d.resume(); err != nil {
+		return err
+	}
 	e := &epochs{d: d}
 	defer func() { e.close() }()
 	done := 0

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -39,6 +38,7 @@ type driver struct {
 	batch       int64 // the batch that is next, or is being run
 	constructed bool  // its offsets are logged
 	replay      bool  // and were logged by an earlier run
+	resumed     bool  // the plan was held against the checkpoint's, and has its state
 	watermark   int64 // in force for batch
 	prevMark    int64 // in force for the batch before: the bound for late rows
 	timestamp   int64 // batch time, ms
@@ -294,15 +294,10 @@ func (d *driver) recover(ctx context.Context) error {
 			d.prevMark = prev.BatchWatermarkMs
 		}
 	}
-	if err := d.checkPlan(committed); err != nil {
+	if err := d.checkSources(); err != nil {
 		return err
 	}
 	d.marks = newWatermarkTracker(len(d.plan.EventTimes()), d.watermark, strings.EqualFold(d.pinned[keyPolicy], "max"))
-	if committed {
-		v := d.cp.At(head)
-		defer v.Close()
-		return d.plan.Load(v)
-	}
 	return nil
 }
 
@@ -329,105 +324,6 @@ func (d *driver) pin(stored map[string]string) map[string]string {
 
 func (d *driver) notice(text string) {
 	d.s.streams.bus.post(Event{Time: d.s.now(), Kind: Notice, ID: d.q.id, RunID: d.q.runID, Name: d.q.name, Text: text})
-}
-
-// planRecord is what a checkpoint remembers of its query, to refuse another one.
-type planRecord struct {
-	Mode      string               `json:"outputMode"`
-	Operators []exec.OperatorShape `json:"operators"`
-	Sources   []string             `json:"sources"`
-	Dir       string               `json:"dir,omitempty"` // the session's folder: paths of sources inside it count from there
-	Sink      string               `json:"sink"`
-}
-
-// checkPlan compares the plan with the one that made the checkpoint (engine.md 6).
-func (d *driver) checkPlan(committed bool) error {
-	now := planRecord{Mode: string(d.p.mode), Operators: d.plan.Shapes(), Sink: d.p.format.Name, Dir: d.s.dir}
-	for _, x := range d.sources {
-		now.Sources = append(now.Sources, identity(x, d.s.dir))
-	}
-	if raw, ok := d.cp.Meta("plan"); ok && committed {
-		var was planRecord
-		if err := json.Unmarshal(raw, &was); err != nil {
-			return errs.Wrap(err, "CHECKPOINT_CORRUPT", "checkpointLocation", d.p.checkpoint, "detail", "record y/plan")
-		}
-		for i := range min(len(was.Sources), len(now.Sources)) {
-			a, _, _ := strings.Cut(was.Sources[i], ":")
-			b, _, _ := strings.Cut(now.Sources[i], ":")
-			if a != b { // another path is the source's affair
-				return errs.New("SOURCE_SET_CHANGED", "stored", was.Sources[i], "current", now.Sources[i])
-			}
-		}
-		if err := compareOperators(was.Operators, now.Operators, d.conf.flag(keySchemaCheck)); err != nil {
-			return err
-		}
-	}
-	raw, err := json.Marshal(now)
-	if err != nil {
-		return err
-	}
-	return d.cp.SetMeta("plan", raw)
-}
-
-// stored is what the checkpoint remembers of the query; empty if it is new.
-func (d *driver) stored() (was planRecord) {
-	if raw, ok := d.cp.Meta("plan"); ok {
-		_ = json.Unmarshal(raw, &was) // checkPlan refuses a damaged one
-	}
-	return was
-}
-
-// identity describes a source: its kind, which must not change between two runs, and the path of a file
-// source.
-func identity(x *querySource, dir string) string {
-	if o, ok := x.stream.Open.(*opening); ok && o.def.Path != "" {
-		return x.stream.Format + ":" + place(o.def, dir)
-	}
-	return x.stream.Format
-}
-
-// place is the path of a source. One inside the session's folder counts from there, so that a lab may be
-// moved with its checkpoints.
-func place(def sources.Def, dir string) string {
-	if rel, err := filepath.Rel(dir, def.Path); err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return def.Path
-}
-
-// compareOperators follows RC-1 and RC-2: operators by number and name, then key and value schemas by
-// position (OperatorShape says how).
-func compareOperators(was, now []exec.OperatorShape, schemas bool) error {
-	names := func(l []exec.OperatorShape) string {
-		var b []string
-		for i, o := range l {
-			b = append(b, fmt.Sprintf("(OperatorId: %d -> OperatorName: %s)", i, o.Name))
-		}
-		return strings.Join(b, ", ")
-	}
-	same := len(was) == len(now)
-	for i := 0; same && i < len(was); i++ {
-		same = was[i].Name == now[i].Name
-	}
-	if !same {
-		if len(was) == 0 {
-			return errs.New("STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY", "OpsInCurBatchSeq", names(now))
-		}
-		return errs.New("STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",
-			"OpsInMetadataSeq", names(was), "OpsInCurBatchSeq", names(now))
-	}
-	if !schemas {
-		return nil
-	}
-	for i := range was {
-		if !was[i].SameKeys(now[i]) {
-			return errs.New("STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE", "storedKeySchema", was[i].Key, "newKeySchema", now[i].Key)
-		}
-		if !was[i].SameValues(now[i]) {
-			return errs.New("STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE", "storedValueSchema", was[i].Value, "newValueSchema", now[i].Value)
-		}
-	}
-	return nil
 }
 
 // timed adds the time of f to a duration of the progress.
@@ -596,7 +492,13 @@ func (d *driver) runBatch(ctx context.Context) error {
 	}
 	task := &exec.Task{Batch: d.batch, Inputs: inputs, NowMicros: d.timestamp * 1000, LateWatermarkMs: late,
 		EvictWatermarkMs: d.watermark}
-	if err := d.timed("queryPlanning", func() error { return d.plan.Bind(task) }); err != nil {
+	err = d.timed("queryPlanning", func() error {
+		if err := d.resume(); err != nil {
+			return err
+		}
+		return d.plan.Bind(task)
+	})
+	if err != nil {
 		return err
 	}
 	err = d.timed("addBatch", func() error {

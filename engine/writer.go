@@ -298,6 +298,11 @@ func (p *prepared) start() (*StreamingQuery, error) {
 	activeRuns.byID[q.id] = q
 	activeRuns.Unlock()
 	s.streams.bus.post(Event{Time: q.started, Kind: QueryStarted, ID: q.id, RunID: q.runID, Name: q.name, Text: "started"})
+	if p.format.Name == "memory" {
+		if err := s.showMemory(w.name, p.node.Schema()); err != nil {
+			q.driver.notice("the rows of "+w.name+" cannot be asked by name: "+err.Error())
+		}
+	}
 	q.handle = safego.Go("query "+q.name, func() error { return q.run(ctx) })
 	return q, nil
 }

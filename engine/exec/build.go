@@ -324,7 +324,7 @@ func (b *builder) aggregate(x *plan.Aggregate) (operator, error) {
 		return nil, refuse("DISTINCT aggregates of a stream")
 	}
 	keys := x.Out[:len(x.Keys)]
-	b.first(checkKeys(keys))
+	b.unkeyable(checkKeys(keys))
 	if b.conf.Mode != "complete" {
 		b.first(checkTimes(keys))
 	}
@@ -364,7 +364,7 @@ func (b *builder) dedup(x *plan.Dedup) (operator, error) {
 		for _, k := range x.Cols {
 			keys = append(keys, in[k])
 		}
-		b.first(checkKeys(keys))
+		b.unkeyable(checkKeys(keys))
 		b.first(checkTimes(in))
 	} else {
 		o.fleeting = true
@@ -376,6 +376,13 @@ func (b *builder) dedup(x *plan.Dedup) (operator, error) {
 func (b *builder) first(err error) {
 	if b.p.first == nil {
 		b.p.first = err
+	}
+}
+
+// unkeyable notes keys that state cannot have, which Spark finds before the sink sees the first batch.
+func (b *builder) unkeyable(err error) {
+	if b.p.keys == nil {
+		b.p.keys = err
 	}
 }
 

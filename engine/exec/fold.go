@@ -9,17 +9,18 @@ import (
 
 // grouping is what an aggregation computes: keys, aggregates, and how they lie in a record.
 type grouping struct {
-	in     types.Schema
-	conf   expr.Conf
-	keys   []expr.Expr
-	calls  []*expr.AggregateCall
-	lay    *layout
-	offs   []int // of each aggregate in the extra part
-	width  int
-	refs   []int // in the extra part
-	exprs  []expr.Expr
-	argAt  []int // of each call: its first argument among exprs
-	filter []int // of each call: its FILTER among exprs, -1
+	inState bool // kept between micro-batches
+	in      types.Schema
+	conf    expr.Conf
+	keys    []expr.Expr
+	calls   []*expr.AggregateCall
+	lay     *layout
+	offs    []int // of each aggregate in the extra part
+	width   int
+	refs    []int // in the extra part
+	exprs   []expr.Expr
+	argAt   []int // of each call: its first argument among exprs
+	filter  []int // of each call: its FILTER among exprs, -1
 }
 
 func newGrouping(keys []expr.Expr, calls []*expr.AggregateCall, in types.Schema, c expr.Conf) *grouping {
@@ -215,7 +216,7 @@ func (m *merger) merge(t, from *table, groups []uint32, onNew func(gs []uint32))
 		for i, a := range m.aggs {
 			err := a.Merge(t.rec, t.extraAt()+m.g.offs[i], m.groups, from.rec, from.extraAt()+m.g.offs[i], part)
 			if err != nil {
-				return err
+				return m.g.overflown(err)
 			}
 		}
 	}

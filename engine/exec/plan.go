@@ -79,6 +79,7 @@ type Plan struct {
 	nextIdle     int
 	seedBase     uint64
 	first        error // what Spark finds out in the first batch only
+	keys         error // of state that cannot be keys: found before the sink sees a batch
 	redefined    bool  // a watermark above another: fails when there is one
 }
 
@@ -162,8 +163,12 @@ func (p *Plan) Reset() {
 	p.parts, p.run = nil, nil
 }
 
-// Bind gives the plan its next micro-batch and makes the task's counters.
+// Bind gives the plan its next micro-batch and makes the task's counters. Its errors are those that Spark
+// finds when it plans a micro-batch, before the sink sees it.
 func (p *Plan) Bind(t *Task) error {
+	if p.keys != nil {
+		return p.keys
+	}
 	if len(t.Inputs) > len(p.scans) {
 		return errs.New("INTERNAL_ERROR", "message", "more inputs than scans")
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"streamlab/columnar"
+	"streamlab/errs"
 	"streamlab/sql/expr"
 	"streamlab/sql/types"
 )
@@ -179,6 +180,7 @@ type outGroups struct {
 }
 
 func newStateAggregate(child operator, g *grouping, mode string, timeColumn int, delay int64, mark inMark) *stateAggregate {
+	g.inState = true
 	o := &stateAggregate{child: child, g: g, mode: mode, mark: mark}
 	if timeColumn >= 0 {
 		o.time = newTimeKey(g.lay, timeColumn)
@@ -381,7 +383,7 @@ func (g *grouping) push(t *table, aggs []expr.Aggregate, groups []uint32, to emi
 	for len(groups) > 0 {
 		n := min(len(groups), columnar.Slice)
 		if err := g.results(t, aggs, groups[:n], cols); err != nil {
-			return err
+			return g.overflown(err)
 		}
 		if err := to(&chunk{cols: cols, sel: columnar.AllRows(n)}); err != nil {
 			return err
@@ -437,4 +439,14 @@ func (o *stateAggregate) shape() OperatorShape {
 		s.ValueTypes[i] = fmt.Sprintf("%d:%s", a.Width(), s.ValueTypes[i])
 	}
 	return s
+}
+
+// overflown is the error of a result of state: a sum of decimals with too many digits is null in Spark's state,
+// so the result says less of it than that of a finite query.
+func (g *grouping) overflown(err error) error {
+	if g.inState && errs.Has(err, "NUMERIC_VALUE_OUT_OF_RANGE") {
+		return errs.New("ARITHMETIC_OVERFLOW", "message", "Overflow in sum of decimals",
+			"alternative", " Use 'try_sum' to tolerate overflow and return NULL instead.", "config", `"spark.sql.ansi.enabled"`)
+	}
+	return err
 }
