@@ -300,7 +300,7 @@ func (p *prepared) start() (*StreamingQuery, error) {
 	s.streams.bus.post(Event{Time: q.started, Kind: QueryStarted, ID: q.id, RunID: q.runID, Name: q.name, Text: "started"})
 	if p.format.Name == "memory" {
 		if err := s.showMemory(w.name, p.node.Schema()); err != nil {
-			q.driver.notice("the rows of "+w.name+" cannot be asked by name: "+err.Error())
+			q.driver.notice("the rows of " + w.name + " cannot be asked by name: " + err.Error())
 		}
 	}
 	q.handle = safego.Go("query "+q.name, func() error { return q.run(ctx) })
