@@ -4,11 +4,9 @@ import (
 	"context"
 	"sort"
 	"strings"
-	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"streamlab/columnar"
 	"streamlab/errs"
 	"streamlab/sql/catalog"
 	"streamlab/sql/plan"
@@ -37,22 +35,13 @@ func (s *Session) command(ctx context.Context, n plan.Node) (*DataFrame, error) 
 		}
 		return s.answer(nil, nil)
 	case *plan.Insert:
-		rows, _, err := s.collect(ctx, plan.Optimize(c.Query))
-		if err != nil {
-			return nil, err
-		}
-		a, ok := c.Table.(catalog.Inserter)
-		if !ok {
-			return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "INSERT into `"+c.Name+"`")
-		}
-		if c.Replace != nil {
-			return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "INSERT … REPLACE WHERE")
-		}
-		err = a.Insert(ctx, catalog.Insertion{Tag: s.tag, Rows: []columnar.Partition{columnar.Batches{Name: "insert", List: rows}}, Overwrite: c.Overwrite})
-		if err != nil {
-			return nil, err
-		}
-		return s.answer(nil, nil)
+		return s.insert(ctx, c)
+	case *plan.Update:
+		return s.update(ctx, c)
+	case *plan.Delete:
+		return s.delete(ctx, c)
+	case *plan.Merge:
+		return s.merge(ctx, c)
 	case *plan.Set:
 		return s.set(c)
 	case *plan.Reset:
@@ -76,8 +65,6 @@ func (s *Session) command(ctx context.Context, n plan.Node) (*DataFrame, error) 
 		return s.answer(types.Schema{text("plan")}, [][]any{{plan.Explain(plan.Optimize(c.Query))}})
 	case *plan.Raw:
 		return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "The statement "+c.Kind)
-	case *plan.Update, *plan.Delete, *plan.Merge:
-		return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "UPDATE, DELETE and MERGE of a table that is not Delta")
 	}
 	return &DataFrame{s: s, node: n}, nil
 }
@@ -195,41 +182,6 @@ func matches(pattern, name string) bool {
 	return false
 }
 
-// heap is a managed table of the session: rows in memory, gone with it. It stands in the catalog for
-// CREATE TABLE without a format that keeps rows on disk.
-type heap struct {
-	schema types.Schema
-	mu     sync.Mutex
-	rows   []arrow.RecordBatch
-}
-
-func (h *heap) Schema() types.Schema { return h.schema }
-
-func (h *heap) Scan(context.Context, catalog.Scan) ([]columnar.Partition, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return []columnar.Partition{columnar.Batches{Name: "table", List: h.rows[:len(h.rows):len(h.rows)]}}, nil
-}
-
-func (h *heap) Insert(ctx context.Context, in catalog.Insertion) error {
-	var rows []arrow.RecordBatch
-	for _, p := range in.Rows {
-		for rb, err := range p.Rows(ctx) {
-			if err != nil {
-				return err
-			}
-			rows = append(rows, rb)
-		}
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if in.Overwrite {
-		h.rows = nil
-	}
-	h.rows = append(h.rows, rows...)
-	return nil
-}
-
 func (s *Session) createTable(ctx context.Context, c *plan.CreateTable) (*DataFrame, error) {
 	if _, ok := s.catalog.Lookup(c.Name); ok && !c.Stmt.Replace {
 		if c.Stmt.IfNotExists {
@@ -243,14 +195,14 @@ func (s *Session) createTable(ctx context.Context, c *plan.CreateTable) (*DataFr
 	if c.Stmt.Location != "" {
 		return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "CREATE TABLE … LOCATION")
 	}
-	h := &heap{schema: c.Columns}
+	h := newHeap(catalog.Definition{Columns: c.Columns}, nil)
 	if c.Query != nil {
 		rows, schema, err := s.collect(ctx, plan.Optimize(c.Query))
 		if err != nil {
 			return nil, err
 		}
-		if h.schema == nil {
-			h.schema = schema
+		if h.def.Columns == nil {
+			h.def.Columns = schema
 		}
 		h.rows = rows
 	}

@@ -89,7 +89,16 @@ type Insert struct {
 	Columns     []string
 	ByName      bool
 	Replace     Expr // INSERT INTO t REPLACE WHERE cond
+	Directory   *Directory
 	Query       *Query
+}
+
+// Directory is what INSERT OVERWRITE DIRECTORY writes to in place of a table.
+type Directory struct {
+	Local   bool
+	Path    string // "" if the options have it
+	Using   string
+	Options []Property
 }
 
 // Update is UPDATE t SET … WHERE ….

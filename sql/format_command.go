@@ -200,10 +200,19 @@ func (f *formatter) insert(i *Insert) {
 	} else {
 		f.put("INSERT INTO ")
 	}
-	if i.Ident != nil {
+	switch {
+	case i.Directory != nil:
+		f.flag(i.Directory.Local, "LOCAL ")
+		f.put("DIRECTORY")
+		if i.Directory.Path != "" {
+			f.put(" ", quoteString(i.Directory.Path))
+		}
+		f.put(" USING ", i.Directory.Using)
+		f.propertiesIf(" OPTIONS ", i.Directory.Options)
+	case i.Ident != nil:
 		f.exprIf("IDENTIFIER(", i.Ident)
 		f.put(")")
-	} else {
+	default:
 		f.name(i.Table)
 	}
 	if i.Partition != nil {

@@ -1,6 +1,10 @@
 package sql
 
-import "streamlab/errs"
+import (
+	"strings"
+
+	"streamlab/errs"
+)
 
 func (p *parser) insert() Statement {
 	start := p.next().Start
@@ -8,7 +12,7 @@ func (p *parser) insert() Statement {
 	if p.kw("OVERWRITE") {
 		i.Overwrite = true
 		if p.isKw("DIRECTORY") || p.isKw("LOCAL", "DIRECTORY") {
-			p.refuse(p.tok().Span, "INSERT OVERWRITE DIRECTORY", "Write the files with a sink.")
+			return p.insertDirectory(i, start)
 		}
 	} else {
 		if p.isKw("WITH", "SCHEMA", "EVOLUTION") {
@@ -37,6 +41,27 @@ func (p *parser) insert() Statement {
 	} else if p.isSym("(") && !p.queryAt(1) {
 		i.Columns = p.names()
 	}
+	i.Query = p.query()
+	i.Span = p.from(start)
+	return i
+}
+
+// insertDirectory reads [LOCAL] DIRECTORY ['path'] USING format [OPTIONS (…)] query.
+func (p *parser) insertDirectory(i *Insert, start int) Statement {
+	d := &Directory{Local: p.kw("LOCAL")}
+	p.needKw("DIRECTORY")
+	if p.tok().Kind == String {
+		d.Path = p.str()
+	}
+	if p.isKw("STORED") || p.isKw("ROW", "FORMAT") {
+		p.refuse(p.tok().Span, p.word(0)+" "+p.word(1), "Use USING with a format.")
+	}
+	p.needKw("USING")
+	d.Using = strings.ToLower(strings.Join(p.dotted(), "."))
+	if p.kw("OPTIONS") {
+		d.Options = p.properties()
+	}
+	i.Directory = d
 	i.Query = p.query()
 	i.Span = p.from(start)
 	return i

@@ -15,7 +15,8 @@ type Catalog struct {
 	// temp and global are temporary views and streams by lower-case name.
 	temp, global map[string]Relation
 	databases    map[string]*database
-	current      string               // database, as it was written
+	current      string // database, as it was written
+	files        func(format, path string) (Table, bool, error)
 	functions    map[string]*Function // temporary ones by lower-case name
 	variables    map[string]*Variable
 }
@@ -205,6 +206,27 @@ func (c *Catalog) Put(db, name string, r Relation) bool {
 
 // Temporary gives the temporary view or stream of a name.
 func (c *Catalog) Temporary(name string) (Relation, bool) { return c.Find([]string{"session", name}) }
+
+// SetFiles says how a format and a path, as in parquet.`/data`, become a table: ok is false if the format is
+// none.
+func (c *Catalog) SetFiles(open func(format, path string) (t Table, ok bool, err error)) {
+	r := c.root()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.files = open
+}
+
+// File opens the table of a format at a path; ok is false if there is no such format.
+func (c *Catalog) File(format, path string) (t Table, ok bool, err error) {
+	r := c.root()
+	r.mu.RLock()
+	open := r.files
+	r.mu.RUnlock()
+	if open == nil {
+		return nil, false, nil
+	}
+	return open(format, path)
+}
 
 // Remove forgets what Find finds; false if it finds nothing.
 func (c *Catalog) Remove(parts []string) bool {

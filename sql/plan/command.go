@@ -52,32 +52,34 @@ type Drop struct {
 	IfExists bool
 }
 
-// Insert appends the rows of Query, which has the table's columns in order, or replaces with them.
+// Insert appends the rows of Query, which has the table's columns in order and is checked, or replaces with
+// them.
 type Insert struct {
 	command
-	Name      string
+	Name      string // `spark_catalog`.`default`.`t`
 	Table     catalog.Table
 	Query     Node
 	Overwrite bool
-	Replace   expr.Expr // REPLACE WHERE over the table's columns; nil if none
+	// Replace says which rows an overwrite takes away, over the table's columns: REPLACE WHERE, or the
+	// constants of PARTITION; nil is all.
+	Replace     expr.Expr
+	ReplaceText string
+	Where       bool  // REPLACE WHERE: new rows must satisfy Replace too
+	Dynamic     []int // positions of columns: of an overwrite only rows go whose values there are among the new rows'
 }
 
 // Children is the query.
 func (n *Insert) Children() []Node { return []Node{n.Query} }
 
-// Assignment sets column Column of the target to Value.
-type Assignment struct {
-	Column int
-	Value  expr.Expr
-}
-
-// Update changes rows of a table; expressions are over the table's columns.
+// Update changes rows of a table: those for which Where holds (nil is all), over the table's columns, become
+// the rows of New, in order, over the hole Old.
 type Update struct {
 	command
 	Name  string
 	Table catalog.Table
-	Set   []Assignment
-	Where expr.Expr // nil is all rows
+	Where expr.Expr
+	Old   *Scan
+	New   Node
 }
 
 // Delete removes rows of a table.
@@ -89,22 +91,27 @@ type Delete struct {
 }
 
 // MergeClause is one WHEN. Kind: MATCHED, NOT MATCHED, NOT MATCHED BY SOURCE; Action: UPDATE, DELETE, INSERT.
-// Expressions are over the target's columns followed by the source's.
+// Cond is over the target's columns followed by the source's, nil if there is none; Rows, nil of DELETE, are
+// the new rows over the hole Pair of the Merge.
 type MergeClause struct {
-	Kind   string
-	Action string
-	Cond   expr.Expr    // nil if none
-	Set    []Assignment // of UPDATE and INSERT; INSERT gives every column
+	Kind     string
+	Action   string
+	Cond     expr.Expr
+	CondText string
+	Rows     Node
 }
 
-// Merge is MERGE INTO. On is over the target's columns followed by the source's.
+// Merge is MERGE INTO. On is over the target's columns followed by the source's, and so is Pair.
 type Merge struct {
 	command
 	Name    string
 	Table   catalog.Table
 	Source  Node
 	On      expr.Expr
+	OnText  string
+	Pair    *Scan
 	Clauses []MergeClause
+	width   int // columns of the target
 }
 
 // Children is the source.

@@ -1,0 +1,297 @@
+package plan
+
+import (
+	"strings"
+
+	"streamlab/errs"
+	"streamlab/sql"
+	"streamlab/sql/catalog"
+	"streamlab/sql/expr"
+	"streamlab/sql/types"
+)
+
+// target is the table that a statement writes to.
+type target struct {
+	table catalog.Table
+	def   catalog.Definition
+	sc    *scope // the table's columns
+	name  string // as errors show it: `spark_catalog`.`default`.`t`
+	delta bool   // it follows Delta's rules for values that do not fit, columns that are left out, checks
+}
+
+// target finds the table that a statement changes. A view is no table.
+func (a *analyzer) target(t *sql.TableName) *target {
+	parts := t.Parts
+	if t.Ident != nil {
+		parts = (&resolver{a: a, sc: newScope(&OneRow{}, nil, nil)}).identifier(t.Ident)
+	}
+	at := sql.Node(t)
+	if t.NameSpan.End > 0 {
+		at = t.NameSpan
+	}
+	r, ok := a.find(at, parts)
+	if !ok {
+		a.notFound(at, parts)
+	}
+	if r.Table == nil {
+		a.fail(at, "UNSUPPORTED_INSERT.NOT_ALLOWED", "relationId", quoteParts(a.fullName(r, parts)))
+	}
+	g := a.targetOf(r, parts)
+	g.sc = a.aliased(t, g.sc, t.Alias)
+	return g
+}
+
+func (a *analyzer) targetOf(r catalog.Relation, parts []string) *target {
+	n := &Scan{Name: r.Name, Table: r.Table, Out: plainSchema(r.Table.Schema())}
+	full := a.fullName(r, parts)
+	g := &target{table: r.Table, def: catalog.DefinitionOf(r.Table), name: quoteParts(full), sc: newScope(n, columnsOf(n, full), nil)}
+	g.delta = g.def.Provider == "delta"
+	return g
+}
+
+// fullName is the name of a relation with catalog and database.
+func (a *analyzer) fullName(r catalog.Relation, parts []string) []string {
+	if r.Temporary || r.Database == "" {
+		return parts
+	}
+	return []string{"spark_catalog", r.Database, r.Name}
+}
+
+// find is the catalog's Find, and files by format and path: delta.`/path`.
+func (a *analyzer) find(at sql.Node, parts []string) (catalog.Relation, bool) {
+	if r, ok := a.cat.Find(parts); ok {
+		return r, true
+	}
+	if len(parts) != 2 {
+		return catalog.Relation{}, false
+	}
+	t, ok, err := a.cat.File(parts[0], parts[1])
+	if ok {
+		a.check(at, err)
+	}
+	return catalog.Relation{Name: parts[1], Table: t}, ok
+}
+
+// condition resolves a condition over the rows of a table; nil stays nil.
+func (a *analyzer) condition(x *resolver, e sql.Expr) expr.Expr {
+	if e == nil {
+		return nil
+	}
+	c := x.expr(e)
+	a.boolean(e, c)
+	if hasSubquery(c) {
+		a.fail(e, "UNSUPPORTED_FEATURE", "feature", "a subquery in this condition")
+	}
+	return strip(c)
+}
+
+// ---- values into columns
+
+// storePolicy is spark.sql.storeAssignmentPolicy.
+func (a *analyzer) storePolicy() string {
+	if a.conf.Get != nil {
+		if p := strings.ToUpper(a.conf.Get("spark.sql.storeAssignmentPolicy")); p == "LEGACY" || p == "STRICT" {
+			return p
+		}
+	}
+	return "ANSI"
+}
+
+// stored casts a value to the type of the column that takes it. Delta tables take in INSERT whatever casts.
+func (a *analyzer) stored(at sql.Node, g *target, f types.Field, v expr.Expr, insert bool) expr.Expr {
+	v = strip(v)
+	from := v.Type()
+	if from.Equal(f.Type) {
+		return v
+	}
+	policy := a.storePolicy()
+	if policy == "LEGACY" {
+		c := a.conf.Expr
+		c.ANSI = false
+		e, err := expr.NewCast(v, f.Type, expr.Explicit, c)
+		a.check(at, err)
+		return e
+	}
+	if g.delta && insert {
+		_, err := expr.NewCast(v, f.Type, expr.Explicit, a.conf.Expr)
+		a.check(at, err)
+	} else if bad := unstorable(from, f.Type, policy == "STRICT", []string{f.Name}); bad != nil {
+		a.failWith(at, bad(g.name))
+	}
+	return expr.StoredCast(v, f.Type, types.Quote(f.Name), a.conf.Expr)
+}
+
+// unstorable gives the reason why a type cannot be stored as another, nil if it can.
+func unstorable(from, to types.DataType, strict bool, path []string) func(table string) error {
+	fail := func(condition string, params ...any) func(string) error {
+		return func(table string) error {
+			return errs.New("INCOMPATIBLE_DATA_FOR_TABLE."+condition, append([]any{"tableName", table, "colName", quoteParts(path)}, params...)...)
+		}
+	}
+	below := func(f, t types.DataType, name string) func(string) error {
+		return unstorable(f, t, strict, append(append([]string{}, path...), name))
+	}
+	switch {
+	case from.Kind == types.Array && to.Kind == types.Array:
+		return below(*from.Elem, *to.Elem, "element")
+	case from.Kind == types.Map && to.Kind == types.Map:
+		if bad := below(*from.Key, *to.Key, "key"); bad != nil {
+			return bad
+		}
+		return below(*from.Elem, *to.Elem, "value")
+	case from.Kind == types.Struct && to.Kind == types.Struct:
+		for i, f := range to.Fields {
+			if i >= len(from.Fields) {
+				return fail("STRUCT_MISSING_FIELDS", "missingFields", quoteList(namesOf(to.Fields[len(from.Fields):])))
+			}
+			if bad := below(from.Fields[i].Type, f.Type, f.Name); bad != nil {
+				return bad
+			}
+		}
+		if len(from.Fields) > len(to.Fields) {
+			return fail("EXTRA_STRUCT_FIELDS", "extraFields", quoteList(namesOf(from.Fields[len(to.Fields):])))
+		}
+		return nil
+	}
+	if storable(from, to, strict) {
+		return nil
+	}
+	return fail("CANNOT_SAFELY_CAST", "srcType", `"`+strings.ToUpper(from.Simple())+`"`, "targetType", `"`+strings.ToUpper(to.Simple())+`"`)
+}
+
+func namesOf(fs []types.Field) []string {
+	out := make([]string, len(fs))
+	for i, f := range fs {
+		out[i] = f.Name
+	}
+	return out
+}
+
+// storable is the rule for types that are not nested; strict is the policy STRICT.
+func storable(from, to types.DataType, strict bool) bool {
+	if from.Kind == types.Null || from.Equal(to) {
+		return true
+	}
+	if to.Kind == types.String {
+		return from.IsAtomic() && (!strict || from.Kind != types.Binary)
+	}
+	if !strict {
+		return from.IsNumeric() && to.IsNumeric() || from.IsDatetime() && to.IsDatetime() ||
+			from.Kind == to.Kind && (from.IsInterval() || from.Kind == types.Time || from.Kind == types.Binary)
+	}
+	if from.IsNumeric() && to.IsNumeric() {
+		return widens(from, to)
+	}
+	return from.Kind == types.Date && (to.Kind == types.Timestamp || to.Kind == types.TimestampNTZ) || from.Kind == to.Kind && from.IsInterval()
+}
+
+// widens reports whether every value of a numeric type is one of another.
+func widens(from, to types.DataType) bool {
+	rank := func(t types.DataType) int {
+		switch t.Kind {
+		case types.TinyInt:
+			return 1
+		case types.SmallInt:
+			return 2
+		case types.Int:
+			return 3
+		case types.BigInt:
+			return 4
+		case types.Decimal:
+			return 5
+		case types.Float:
+			return 6
+		}
+		return 7
+	}
+	digits := map[types.Kind]int32{types.TinyInt: 3, types.SmallInt: 5, types.Int: 10, types.BigInt: 20}
+	if to.Kind == types.Decimal {
+		if from.Kind == types.Decimal {
+			return to.Scale >= from.Scale && to.Precision-to.Scale >= from.Precision-from.Scale
+		}
+		n, ok := digits[from.Kind]
+		return ok && to.Precision-to.Scale >= n
+	}
+	return from.Kind != types.Decimal && rank(from) < rank(to)
+}
+
+// ---- what the table's definition adds to rows
+
+// text resolves an expression that the table's definition holds as text.
+func (a *analyzer) definitionExpr(g *target, text string) expr.Expr {
+	e, err := sql.ParseExpr(text)
+	a.check(nil, err)
+	b := &analyzer{cat: a.cat, conf: a.conf, text: text, spans: map[expr.Expr]sql.Span{}}
+	n := g.sc.node
+	return strip((&resolver{a: b, sc: newScope(n, columnsOf(n, []string{g.def.Name}), nil)}).expr(e))
+}
+
+// defaultOf is what a column has where a row says nothing; ok is false if the column must be given.
+func (a *analyzer) defaultOf(g *target, f types.Field) (e expr.Expr, ok bool) {
+	if text := f.Metadata[catalog.Default]; text != "" {
+		d := a.definitionExpr(g, text)
+		if d.Type().Equal(f.Type) {
+			return d, true
+		}
+		return expr.CastTo(d, f.Type, a.conf.Expr), true
+	}
+	return expr.NullLit(f.Type), f.Nullable
+}
+
+// constrained checks rows, which have the table's columns in order, as the definition says: NOT NULL, values
+// of generated columns, CHECK.
+func (a *analyzer) constrained(g *target, n Node) Node {
+	schema := g.table.Schema()
+	es := allColumns(n)
+	changed := false
+	for i, f := range schema {
+		if f.Nullable || !es[i].Nullable() {
+			continue
+		}
+		name := f.Name
+		changed = true
+		es[i] = expr.NotNull(es[i], func() error {
+			if g.delta {
+				return errs.New("DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "columnName", name)
+			}
+			return errs.New("NOT_NULL_ASSERT_VIOLATION", "walkedTypePath", "\n- field (class: \""+name+"\")\n")
+		})
+	}
+	if changed {
+		n = newProject(n, es, schema.Names())
+	}
+	check := func(name, shown string, c expr.Expr) {
+		var cols []expr.Expr
+		seen := map[int]bool{}
+		expr.Walk(c, func(x expr.Expr) bool {
+			if k, ok := x.(*expr.Column); ok && !seen[k.Index] {
+				seen[k.Index] = true
+				cols = append(cols, k)
+			}
+			return true
+		})
+		n = &Filter{Child: n, Cond: expr.CheckRow(c, cols, func(values string) error {
+			return errs.New("DELTA_VIOLATE_CONSTRAINT_WITH_VALUES", "constraintName", name, "expression", shown, "values", values)
+		})}
+	}
+	for _, k := range g.def.Checks {
+		c := a.definitionExpr(g, k.Text)
+		check(k.Name, c.String(), c)
+	}
+	x := &resolver{a: a, sc: g.sc}
+	for i, f := range schema {
+		if text := f.Metadata[catalog.Generation]; text != "" {
+			c := x.build(sql.Span{}, "<=>", columnAt(n, i), expr.CastTo(a.definitionExpr(g, text), f.Type, a.conf.Expr))
+			check("Generated Column", c.String(), c)
+		}
+	}
+	return n
+}
+
+// Constrained puts the checks of a table's definition (NOT NULL, CHECK, generated columns) above rows that
+// have its columns in order: for sinks that write tables without a statement.
+func Constrained(n Node, t catalog.Table, c *catalog.Catalog, conf Conf) (out Node, err error) {
+	a := &analyzer{cat: c, conf: conf, spans: map[expr.Expr]sql.Span{}}
+	defer a.recover(&err)
+	return a.constrained(a.targetOf(catalog.Relation{Table: t}, nil), n), nil
+}
