@@ -36,6 +36,12 @@ func (s *Session) command(ctx context.Context, n plan.Node) (*DataFrame, error) 
 		return s.answer(nil, nil)
 	case *plan.Insert:
 		return s.insert(ctx, c)
+	case *plan.InsertDirectory:
+		w := (&DataFrame{s: s, node: c.Query}).Write().Format(c.Using).Mode("overwrite").Options(c.Options)
+		if err := w.Save(ctx, c.Path); err != nil {
+			return nil, err
+		}
+		return s.answer(nil, nil)
 	case *plan.Update:
 		return s.update(ctx, c)
 	case *plan.Delete:

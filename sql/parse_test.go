@@ -208,7 +208,7 @@ func TestScenarioTexts(t *testing.T) {
 	}
 }
 
-// scenarioErrors are the texts that Spark's parser refused as well, and the one that streamlab refuses.
+// scenarioErrors are the texts that Spark's parser refused as well.
 var scenarioErrors = map[string]string{
 	"SELECT id +": "PARSE_SYNTAX_ERROR",
 	"SELECT k, v FROM x UNION ALL BY NAME SELECT v, k FROM y":                                                             "PARSE_SYNTAX_ERROR",
@@ -216,7 +216,6 @@ var scenarioErrors = map[string]string{
 	"SELECT * FROM s AS x WATERMARK ts DELAY OF INTERVAL 1 MINUTE":                                                        "PARSE_SYNTAX_ERROR",
 	"SELECT * FROM delta.`$WORK/t` VERSION AS OF -1":                                                                      "PARSE_SYNTAX_ERROR",
 	"MERGE INTO t USING b ON t.key = b.key":                                                                               "MERGE_WITHOUT_WHEN",
-	"INSERT OVERWRITE DIRECTORY '$WORK/dir' USING json SELECT v FROM s":                                                   "UNSUPPORTED_FEATURE.STREAMLAB",
 	"MERGE INTO t USING b ON t.key = b.key WHEN MATCHED THEN DELETE WHEN MATCHED THEN UPDATE SET *":                       "NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION",
 	"MERGE INTO t USING b ON t.key = b.key WHEN NOT MATCHED THEN INSERT * WHEN NOT MATCHED AND b.key = 1 THEN INSERT *":   "NON_LAST_NOT_MATCHED_BY_TARGET_CLAUSE_OMIT_CONDITION",
 	"MERGE INTO t USING b ON t.key = b.key WHEN NOT MATCHED BY SOURCE THEN DELETE WHEN NOT MATCHED BY SOURCE THEN DELETE": "NON_LAST_NOT_MATCHED_BY_SOURCE_CLAUSE_OMIT_CONDITION",

@@ -71,6 +71,18 @@ type Insert struct {
 // Children is the query.
 func (n *Insert) Children() []Node { return []Node{n.Query} }
 
+// InsertDirectory writes the rows of Query as files of a format into a folder, in place of what it held.
+type InsertDirectory struct {
+	command
+	Path    string
+	Using   string
+	Options map[string]string
+	Query   Node
+}
+
+// Children is the query.
+func (n *InsertDirectory) Children() []Node { return []Node{n.Query} }
+
 // Update changes rows of a table: those for which Where holds (nil is all), over the table's columns, become
 // the rows of New, in order, over the hole Old.
 type Update struct {

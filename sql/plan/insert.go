@@ -11,7 +11,7 @@ import (
 
 func (a *analyzer) insert(i *sql.Insert) Node {
 	if i.Directory != nil {
-		a.fail(i, "UNSUPPORTED_FEATURE", "feature", "INSERT OVERWRITE DIRECTORY")
+		return a.insertDirectory(i)
 	}
 	g := a.target(&sql.TableName{Span: i.Span, NameSpan: i.TableSpan, Parts: i.Table, Ident: i.Ident})
 	table := g.sc.node.Schema()
@@ -269,4 +269,22 @@ func (a *analyzer) replaced(i *sql.Insert, g *target, n *Insert, fixed map[int]e
 	if n.Replace != nil {
 		n.ReplaceText = n.Replace.String()
 	}
+}
+
+func (a *analyzer) insertDirectory(i *sql.Insert) Node {
+	d := i.Directory
+	q := a.query(i.Query, nil)
+	a.noStream(i, q)
+	n := &InsertDirectory{Path: d.Path, Using: d.Using, Options: options(d.Options), Query: q}
+	if n.Path == "" {
+		for k, v := range n.Options {
+			if strings.EqualFold(k, "path") {
+				n.Path = v
+			}
+		}
+	}
+	if n.Path == "" {
+		a.fail(i, "_LEGACY_ERROR_TEMP_0061")
+	}
+	return n
 }
