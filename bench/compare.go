@@ -2,78 +2,212 @@ package bench
 
 import (
 	"context"
+	"math"
+	"os"
+	"sort"
 	"strconv"
+	"strings"
+	"time"
 
 	"streamlab/errs"
 )
 
-func appendInt(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }
-
-// Row is a workload's figures of one comparison: medians of interleaved rounds.
+// A Row is a workload's figures of one comparison: medians of interleaved rounds.
 type Row struct {
 	Workload, Variant string
 	Engine, Limit     Result
 	Ratio             float64 // median of per-round engine ÷ limit, in rows per second
+	Peers             []PeerRow
+	Void              int // rounds that began while others used the machine
 }
 
-// Compare checks a workload's result against its limit and then times both in interleaved rounds. Errors:
-// BENCH_MISMATCH if the results differ.
-func Compare(ctx context.Context, w Workload, variant, data, scratch string, rounds int) (*Row, error) {
-	got, err := Run(ctx, w, variant, data, scratch, true)
+// A PeerRow is the part of another engine.
+type PeerRow struct {
+	Engine, Version, Config string
+	NotRun                  string // why there are no figures; "" if there are
+	RowsPerS                float64
+	Ratio                   float64 // median of per-round engine ÷ peer, in rows per second
+}
+
+// Settings of a comparison.
+type Settings struct {
+	Data    string
+	Check   string // a smaller data folder on which results are compared; "" is Data
+	Scratch string
+	Rounds  int
+	Say     func(text string) // told what goes on; nil: nobody
+}
+
+// Compare checks a workload's result against its limit and the peers, and then times all in interleaved rounds.
+// Errors: BENCH_MISMATCH if the results differ.
+func Compare(ctx context.Context, w Workload, variant string, peers []*Peer, set Settings) (*Row, error) {
+	if set.Check == "" {
+		set.Check = set.Data
+	}
+	want, err := RunLimit(w, variant, set.Check, true)
 	if err != nil {
 		return nil, err
 	}
-	want, err := RunLimit(w, variant, data, true)
-	if err != nil {
-		return nil, err
-	}
-	if got.CheckN != want.CheckN || got.Checksum != want.Checksum {
-		return nil, errs.New("BENCH_MISMATCH", "workload", w.Name, "rows", got.CheckN, "checksum", got.Checksum,
+	agree := func(who string, n int64, sum string) error {
+		if n == want.CheckN && sum == want.Checksum {
+			return nil
+		}
+		return errs.New("BENCH_MISMATCH", "engine", who, "workload", w.Name, "rows", n, "checksum", sum,
 			"limitRows", want.CheckN, "limitChecksum", want.Checksum)
 	}
-	var mine, limits []*Result
-	var ratios []float64
-	for range rounds {
-		m, err := Run(ctx, w, variant, data, scratch, false)
+	got, err := Run(ctx, w, variant, set.Check, set.Scratch, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := agree("streamlab", got.CheckN, got.Checksum); err != nil {
+		return nil, err
+	}
+	r := &Row{Workload: w.Name, Variant: variant}
+	type contender struct {
+		*PeerRow
+		peer   *Peer
+		times  []float64
+		ratios []float64
+	}
+	var others []*contender
+	for _, p := range peers {
+		configs, why, err := p.configs(w.Name)
 		if err != nil {
 			return nil, err
 		}
-		l, err := RunLimit(w, variant, data, false)
+		if why != "" {
+			r.Peers = append(r.Peers, PeerRow{Engine: p.Name, Version: p.Version, NotRun: why})
+			continue
+		}
+		for _, c := range configs {
+			x := &contender{PeerRow: &PeerRow{Engine: p.Name, Version: p.Version, Config: c}, peer: p}
+			n, sum, why, err := p.check(w.Name, variant, c, set.Check)
+			if err == nil && why == "" {
+				err = agree(p.Name, n, sum)
+			}
+			if err != nil {
+				return nil, err
+			}
+			if x.NotRun = why; why == "" && p.warmUp {
+				_, _, err = p.run(w.Name, variant, c, set.Data)
+			}
+			if err != nil {
+				return nil, err
+			}
+			others = append(others, x)
+		}
+	}
+	var mine, limits []*Result
+	var ratios []float64
+	for range set.Rounds {
+		if busy := settled(); busy > 0.5 {
+			r.Void++
+			if set.Say != nil {
+				set.Say(w.Name + " " + variant + ": others use " + strconv.FormatFloat(busy, 'f', 1, 64) + " cores; this round says little")
+			}
+		}
+		m, err := Run(ctx, w, variant, set.Data, set.Scratch, false)
+		if err != nil {
+			return nil, err
+		}
+		l, err := RunLimit(w, variant, set.Data, false)
 		if err != nil {
 			return nil, err
 		}
 		mine, limits, ratios = append(mine, m), append(limits, l), append(ratios, m.RowsPerS/l.RowsPerS)
+		for _, x := range others {
+			if x.NotRun != "" {
+				continue
+			}
+			seconds, why, err := x.peer.run(w.Name, variant, x.Config, set.Data)
+			if err != nil {
+				return nil, err
+			}
+			if x.NotRun = why; why == "" {
+				x.times, x.ratios = append(x.times, seconds), append(x.ratios, seconds/m.Seconds)
+			}
+		}
 	}
-	return &Row{Workload: w.Name, Variant: variant, Engine: *median(mine), Limit: *median(limits), Ratio: middle(ratios)}, nil
+	r.Engine, r.Limit, r.Ratio = *median(mine), *median(limits), middle(ratios)
+	for _, x := range others {
+		if x.NotRun == "" {
+			x.RowsPerS, x.Ratio = float64(r.Engine.Rows)/middle(x.times), middle(x.ratios)
+		}
+		r.Peers = append(r.Peers, *x.PeerRow)
+	}
+	return r, nil
+}
+
+// Best is the fastest configuration of a peer in the row; nil if it did not run, with the reason.
+func (r *Row) Best(engine string) (best *PeerRow, why string) {
+	for i := range r.Peers {
+		p := &r.Peers[i]
+		switch {
+		case p.Engine != engine:
+		case p.NotRun != "":
+			why = p.NotRun
+		case best == nil || p.RowsPerS > best.RowsPerS:
+			best = p
+		}
+	}
+	return best, why
+}
+
+// settled waits for the machine to be quiet, at most some seconds, and says how many cores others use.
+func settled() float64 {
+	busy := 0.0
+	for range 20 {
+		before := machineSeconds()
+		if before < 0 {
+			return 0
+		}
+		own := cpuSeconds()
+		start := time.Now()
+		<-time.After(250 * time.Millisecond)
+		busy = max(0, machineSeconds()-before-(cpuSeconds()-own)) / time.Since(start).Seconds()
+		if busy <= 0.5 {
+			break
+		}
+	}
+	return busy
+}
+
+// machineSeconds is the CPU time that the machine has used; -1 if it does not say.
+func machineSeconds() float64 {
+	raw, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return -1
+	}
+	line, _, _ := strings.Cut(string(raw), "\n")
+	total := 0.0
+	for i, f := range strings.Fields(line)[1:] {
+		if n, err := strconv.ParseFloat(f, 64); err == nil && i < 8 && i != 3 && i != 4 { // not idle, not iowait
+			total += n
+		}
+	}
+	return total / 100
 }
 
 func median(rs []*Result) *Result {
-	best := rs[0]
+	times := make([]float64, len(rs))
+	for i, r := range rs {
+		times[i] = r.Seconds
+	}
+	m := middle(times)
 	for _, r := range rs {
-		slower := 0
-		for _, o := range rs {
-			if o.Seconds < r.Seconds {
-				slower++
-			}
-		}
-		if slower == len(rs)/2 {
-			best = r
+		if r.Seconds == m {
+			return r
 		}
 	}
-	return best
+	return rs[0]
 }
 
+// middle is the median; of an even number the lower of the two in the middle. NaN of none.
 func middle(fs []float64) float64 {
-	for _, f := range fs {
-		less := 0
-		for _, o := range fs {
-			if o < f {
-				less++
-			}
-		}
-		if less == len(fs)/2 {
-			return f
-		}
+	if len(fs) == 0 {
+		return math.NaN()
 	}
-	return fs[0]
+	s := append([]float64(nil), fs...)
+	sort.Float64s(s)
+	return s[(len(s)-1)/2]
 }

@@ -4,10 +4,8 @@
 package bench
 
 import (
-	"bufio"
-	"fmt"
-	"os"
-	"path/filepath"
+	"cmp"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -16,6 +14,7 @@ const (
 	golden = 0x9E3779B97F4A7C15
 	baseMs = 1_700_000_000_000 // 2023-11-14T22:13:20.000Z
 	users  = 1_000_000
+	adIDs  = 10_000
 )
 
 var (
@@ -62,63 +61,74 @@ func appendEvent(b []byte, i uint64) []byte {
 	return append(b, "}\n"...)
 }
 
-// Generate writes the JSON sets of the events workloads below dir: large and small files, and a drip of files
-// of 1 and of 1,000 rows. A set that is there with the right number of files is left alone.
-func Generate(dir string, rows, dripFiles int, say func(string)) error {
-	sets := []struct {
-		path       string
-		cut, total int
-	}{
-		{"events/json-large", min(1_000_000, (rows+1)/2), rows},
-		{"events/json-small", min(200_000, (rows+9)/10), rows},
-		{"drip/json-1", 1, dripFiles},
-		{"drip/json-1000", 1000, dripFiles * 1000},
-	}
-	for _, s := range sets {
-		folder := filepath.Join(dir, s.path)
-		files := (s.total + s.cut - 1) / s.cut
-		if have, _ := filepath.Glob(filepath.Join(folder, "part-*.json")); len(have) == files {
-			say(fmt.Sprintf("%s: %d files are there", s.path, files))
-			continue
-		}
-		if err := os.RemoveAll(folder); err != nil {
-			return err
-		}
-		if err := os.MkdirAll(folder, 0o755); err != nil {
-			return err
-		}
-		for f := range files {
-			path := filepath.Join(folder, fmt.Sprintf("part-%05d.json", f))
-			if err := writeEvents(path, uint64(f*s.cut), uint64(min((f+1)*s.cut, s.total))); err != nil {
-				return err
-			}
-			t := time.Unix(baseMs/1000+int64(f), 0)
-			if err := os.Chtimes(path, t, t); err != nil {
-				return err
+// duplicated gives the row numbers 0 to n-1 with one in ten repeated up to 2,000 rows later: row i has a copy if
+// stream 13 says so, right after row i + 1 + stream 14 mod 2,000, or after the last; copies that meet there are in
+// the order of their numbers.
+func duplicated(n uint64) []uint64 {
+	const reach = 2001
+	out := make([]uint64, 0, n+n/9)
+	var late [reach + 1][]uint64 // copies that come after row i, at i mod len
+	var atEnd []uint64
+	for i := range n {
+		if random(13, i)%10 == 0 {
+			if at := i + 1 + random(14, i)%2000; at < n-1 {
+				late[at%(reach+1)] = append(late[at%(reach+1)], i)
+			} else {
+				atEnd = append(atEnd, i)
 			}
 		}
-		say(fmt.Sprintf("%s: %d rows, %d files", s.path, s.total, files))
+		out = append(out, i)
+		here := &late[i%(reach+1)]
+		out, *here = append(out, *here...), (*here)[:0]
 	}
-	return nil
+	return append(out, atEnd...)
 }
 
-func writeEvents(path string, from, to uint64) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
+func appendTime(b []byte, ms int64) []byte {
+	b = append(b, `,"ts":"`...)
+	return append(time.UnixMilli(ms).UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z"), '"')
+}
+
+func impressionMs(i uint64) int64 { return baseMs + 2*int64(i) }
+
+func appendImpression(b []byte, i uint64) []byte {
+	b = strconv.AppendUint(append(b, `{"imp_id":`...), i, 10)
+	b = strconv.AppendUint(append(b, `,"ad_id":`...), random(10, i)%adIDs, 10)
+	return append(appendTime(b, impressionMs(i)), "}\n"...)
+}
+
+// clicks lists the impressions 0 to n-1 that are clicked on, in order of the time of the click, then of their
+// numbers, and those times.
+func clicks(n uint64) (imp []uint64, ms []int64) {
+	type click struct {
+		imp uint64
+		ms  int64
 	}
-	w := bufio.NewWriterSize(f, 1<<20)
-	var b []byte
-	for i := from; i < to; i++ {
-		b = appendEvent(b[:0], i)
-		if _, err := w.Write(b); err != nil {
-			f.Close()
-			return err
+	var all []click
+	for i := range n {
+		if random(11, i)%10 < 3 {
+			all = append(all, click{i, impressionMs(i) + int64(random(12, i)%600_000)})
 		}
 	}
-	if err := w.Flush(); err != nil {
-		f.Close()
-		return err
+	slices.SortFunc(all, func(a, b click) int { return cmp.Or(cmp.Compare(a.ms, b.ms), cmp.Compare(a.imp, b.imp)) })
+	for _, c := range all {
+		imp, ms = append(imp, c.imp), append(ms, c.ms)
 	}
-	return f.Close()
+	return imp, ms
+}
+
+func appendClick(b []byte, imp uint64, ms int64) []byte {
+	b = strconv.AppendUint(append(b, `{"imp_id":`...), imp, 10)
+	return append(appendTime(b, ms), "}\n"...)
+}
+
+// appendKey is row i of the set of keys with k values.
+func appendKey(b []byte, i, k uint64) []byte {
+	key := random(8, i) % k
+	b = strconv.AppendUint(append(b, `{"k":`...), key, 10)
+	b = append(b, `,"name":"user_`...)
+	name := strconv.FormatUint(key, 10)
+	b = append(append(b, "00000000000"[:11-len(name)]...), name...)
+	b = strconv.AppendUint(append(b, `","v":`...), random(9, i)%1000, 10)
+	return append(appendTime(b, eventMs(i)), "}\n"...)
 }

@@ -10,52 +10,81 @@ import (
 )
 
 // The limits know the bytes: fields in fixed order, no spaces, no escapes. They read each file as one batch
-// with one goroutine per core, keep groups in the best structure for the query, and persist nothing.
+// with one goroutine per core, keep groups in the best structure for the query, give out after each batch what
+// the query would, and persist nothing.
+
+// A loop runs a query over the files of its views, and gives the number of rows read. There is an output for each
+// worker.
+type loop func(files [][]string, outs []output) (int64, error)
 
 // event is a row as a limit sees it.
 type event struct {
 	id, user      int64
 	kind, country []byte
 	price         float64
+	ts            []byte
+	ok            bool
 }
 
-// eachEvent calls fold(worker, row) for every line of a file, chunks of it on different workers.
-func eachEvent(file string, workers int, fold func(w int, e *event)) (int64, error) {
+// eachLine calls fold(worker, rest of the part) for every line of a file, chunks of it on different workers; fold
+// returns what follows the line.
+func eachLine(file string, workers int, fold func(w int, b []byte) []byte) (int64, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return 0, err
 	}
 	var rows atomic.Int64
 	if len(data) < 1<<16 {
-		workers = 1
+		n := int64(0)
+		for len(data) > 0 {
+			data = fold(0, data)
+			n++
+		}
+		return n, nil
 	}
-	hs := make([]*safego.Handle, workers)
 	from := 0
-	for w := range hs {
+	err = parallel(workers, func(w int) func() error {
 		to := len(data) * (w + 1) / workers
 		if to < len(data) {
 			to += bytes.IndexByte(data[to:], '\n') + 1
 		}
 		part := data[from:to]
 		from = to
-		hs[w] = safego.Go("limit", func() error {
-			var e event
+		return func() error {
 			n := int64(0)
 			for len(part) > 0 {
-				part = e.read(part)
-				fold(w, &e)
+				part = fold(w, part)
 				n++
 			}
 			rows.Add(n)
 			return nil
-		})
+		}
+	})
+	return rows.Load(), err
+}
+
+// parallel runs what prepare makes for each worker.
+func parallel(workers int, prepare func(w int) func() error) error {
+	hs := make([]*safego.Handle, workers)
+	for w := range hs {
+		hs[w] = safego.Go("limit", prepare(w))
 	}
 	for _, h := range hs {
 		if err := h.Wait(); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return rows.Load(), nil
+	return nil
+}
+
+// eachEvent calls fold(worker, row) for every event of a file.
+func eachEvent(file string, workers int, fold func(w int, e *event)) (int64, error) {
+	es := make([]event, workers*8) // a cache line or more apart
+	return eachLine(file, workers, func(w int, b []byte) []byte {
+		b = es[w*8].read(b)
+		fold(w, &es[w*8])
+		return b
+	})
 }
 
 // read parses one line and returns what follows it.
@@ -69,8 +98,11 @@ func (e *event) read(b []byte) []byte {
 	e.kind, b = b[:i], b[i+len(`","price":`):]
 	whole, rest := digits(b)
 	e.price = float64(whole*100+int64(rest[1]-'0')*10+int64(rest[2]-'0')) / 100
-	b = rest[3+len(`,"ts":"2023-11-14T22:13:20.000Z","country":"`):]
+	b = rest[3+len(`,"ts":"`):]
+	e.ts, b = b[:24], b[24+len(`","country":"`):]
 	e.country = b[:2]
+	b = b[2+len(`","ok":`):]
+	e.ok = b[0] == 't'
 	return b[bytes.IndexByte(b, '\n')+1:]
 }
 
@@ -85,35 +117,37 @@ func digits(b []byte) (int64, []byte) {
 	return n, nil
 }
 
-func limitW1(files []string) (*Table, error) {
-	workers := runtime.GOMAXPROCS(0)
-	t := &Table{}
-	parts := make([][]byte, workers)
+// millis reads a time of the data, whose days are those of November and December 2023.
+func millis(ts []byte) int64 {
+	two := func(i int) int64 { return int64(ts[i]-'0')*10 + int64(ts[i+1]-'0') }
+	day := two(8) - 14
+	if ts[6] == '2' {
+		day += 30
+	}
+	s := day*86_400 + two(11)*3_600 + two(14)*60 + two(17) - (22*3_600 + 13*60 + 20)
+	return baseMs + s*1000 + int64(ts[20]-'0')*100 + int64(ts[21]-'0')*10 + int64(ts[22]-'0')
+}
+
+func limitW1(files [][]string, outs []output) (int64, error) {
+	in := int64(0)
 	purchase := []byte("purchase")
-	for _, f := range files {
-		n, err := eachEvent(f, workers, func(w int, e *event) {
+	for _, f := range files[0] {
+		n, err := eachEvent(f, len(outs), func(w int, e *event) {
 			if e.price > 100 && bytes.Equal(e.kind, purchase) {
-				b := parts[w]
-				b = appendInt(b, e.id)
-				b = appendInt(append(b, 0x1f), e.user)
-				b = appendDouble(append(b, 0x1f), e.price*0.908)
-				b = append(append(b, 0x1f), e.country...)
-				parts[w] = append(b, '\n')
+				o := &outs[w]
+				o.i64(e.id)
+				o.i64(e.user)
+				o.f64(e.price * 0.908)
+				o.text(e.country)
+				o.end()
 			}
 		})
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
-		t.In += n
+		in += n
 	}
-	for _, p := range parts {
-		for len(p) > 0 {
-			i := bytes.IndexByte(p, '\n')
-			t.put("", string(p[:i]))
-			p = p[i+1:]
-		}
-	}
-	return t, nil
+	return in, nil
 }
 
 type fold struct {
@@ -121,12 +155,34 @@ type fold struct {
 	s, max float64
 }
 
-func limitW3(files []string) (*Table, error) {
-	workers := runtime.GOMAXPROCS(0)
-	t := &Table{Keys: 2}
-	parts := make([][30]fold, workers)
-	for _, f := range files {
-		n, err := eachEvent(f, workers, func(w int, e *event) {
+func limitW3(files [][]string, outs []output) (int64, error) {
+	in := int64(0)
+	parts := make([][32]fold, len(outs))
+	before := make([]int64, 30)
+	emit := func(changed bool) {
+		for i := range 30 {
+			var g fold
+			for w := range parts {
+				p := &parts[w][i]
+				g.n += p.n
+				g.s += p.s
+				g.max = max(g.max, p.max)
+			}
+			if g.n == 0 || changed && g.n == before[i] {
+				continue
+			}
+			before[i] = g.n
+			o := &outs[0]
+			o.text([]byte(countries[i%6]))
+			o.text([]byte(eventTypes[i/6]))
+			o.i64(g.n)
+			o.f64(g.s)
+			o.f64(g.max)
+			o.end()
+		}
+	}
+	for _, f := range files[0] {
+		n, err := eachEvent(f, len(outs), func(w int, e *event) {
 			g := &parts[w][kindOf(e.kind)*6+countryOf(e.country)]
 			g.n++
 			g.s += e.price
@@ -135,28 +191,17 @@ func limitW3(files []string) (*Table, error) {
 			}
 		})
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
-		t.In += n
+		in += n
+		if !outs[0].check {
+			emit(true)
+		}
 	}
-	for i := range 30 {
-		var g fold
-		for w := range parts {
-			p := &parts[w][i]
-			g.n += p.n
-			g.s += p.s
-			g.max = max(g.max, p.max)
-		}
-		if g.n == 0 {
-			continue
-		}
-		key := countries[i%6] + "\x1f" + eventTypes[i/6]
-		b := appendInt(append([]byte(key), 0x1f), g.n)
-		b = appendDouble(append(b, 0x1f), g.s)
-		b = appendDouble(append(b, 0x1f), g.max)
-		t.put(key, string(b))
+	if outs[0].check {
+		emit(false)
 	}
-	return t, nil
+	return in, nil
 }
 
 func kindOf(b []byte) int {
@@ -189,37 +234,111 @@ func countryOf(b []byte) int {
 	return 5
 }
 
-func limitW4(files []string) (*Table, error) {
-	workers := runtime.GOMAXPROCS(0)
-	t := &Table{Keys: 1}
-	parts := make([][]fold, workers)
-	for w := range parts {
-		parts[w] = make([]fold, users)
+func limitW4(files [][]string, outs []output) (int64, error) {
+	type user struct {
+		s float64
+		n int32
+		b int32 // batch that changed it last, from 1
 	}
-	for _, f := range files {
+	workers := len(outs)
+	in := int64(0)
+	parts := make([][]user, workers)
+	for w := range parts {
+		parts[w] = make([]user, users)
+	}
+	emit := func(batch int32) error { // 0: all
+		return parallel(workers, func(w int) func() error {
+			return func() error {
+				o := &outs[w]
+				for i := users * w / workers; i < users*(w+1)/workers; i++ {
+					n, s, changed := int32(0), 0.0, false
+					for p := range parts {
+						u := &parts[p][i]
+						n, s, changed = n+u.n, s+u.s, changed || u.b == batch
+					}
+					if n == 0 || batch > 0 && !changed {
+						continue
+					}
+					o.i64(int64(i))
+					o.i64(int64(n))
+					o.f64(s)
+					o.end()
+				}
+				return nil
+			}
+		})
+	}
+	for b, f := range files[0] {
 		n, err := eachEvent(f, workers, func(w int, e *event) {
 			g := &parts[w][e.user]
 			g.n++
 			g.s += e.price
+			g.b = int32(b + 1)
 		})
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
-		t.In += n
+		in += n
+		if !outs[0].check {
+			if err := emit(int32(b + 1)); err != nil {
+				return 0, err
+			}
+		}
 	}
-	for i := range users {
-		var g fold
-		for w := range parts {
-			g.n += parts[w][i].n
-			g.s += parts[w][i].s
-		}
-		if g.n == 0 {
-			continue
-		}
-		b := appendInt(nil, int64(i))
-		key := string(b)
-		b = appendInt(append(b, 0x1f), g.n)
-		t.put(key, string(appendDouble(append(b, 0x1f), g.s)))
+	if outs[0].check {
+		return in, emit(0)
 	}
-	return t, nil
+	return in, nil
 }
+
+// limitW5 keeps the keys in a table by number, as W4 does with users: as many as there can be.
+func limitW5(files [][]string, outs []output) (int64, error) {
+	type key struct {
+		s int64
+		n int32
+		b int32
+	}
+	in := int64(0)
+	all := make([]key, 10_000_000)
+	var dirty []uint32
+	one := func(i uint32) {
+		o := &outs[0]
+		o.i64(int64(i))
+		o.i64(int64(all[i].n))
+		o.i64(all[i].s)
+		o.end()
+	}
+	for b, f := range files[0] {
+		dirty = dirty[:0]
+		n, err := eachLine(f, 1, func(_ int, line []byte) []byte {
+			k, line := digits(line[len(`{"k":`):])
+			v, line := digits(line[len(`,"name":"user_00000000000","v":`):])
+			x := &all[k]
+			if x.b != int32(b+1) {
+				x.b = int32(b + 1)
+				dirty = append(dirty, uint32(k))
+			}
+			x.n++
+			x.s += v
+			return line[bytes.IndexByte(line, '\n')+1:]
+		})
+		if err != nil {
+			return 0, err
+		}
+		in += n
+		if !outs[0].check {
+			for _, i := range dirty {
+				one(i)
+			}
+		}
+	}
+	for i := range all {
+		if outs[0].check && all[i].n > 0 {
+			one(uint32(i))
+		}
+	}
+	return in, nil
+}
+
+// workers is how many goroutines a limit has.
+func workers() int { return runtime.GOMAXPROCS(0) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/pprof"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,16 +16,28 @@ import (
 
 func newBenchCommand(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "bench", Short: "Measure the engine beside hand-written loops and other engines"}
-	var data, scratch, workload, variant, profile string
-	var rows, drip, rounds int
-	var check, asJSON bool
-	generate := &cobra.Command{Use: "generate", Short: "Write the input files", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
-		return bench.Generate(data, rows, drip, func(s string) { fmt.Fprintln(a.err, s) })
+	c.AddCommand(newBenchGenerate(a), newBenchRun(a), newBenchCompare(a))
+	return c
+}
+
+func newBenchGenerate(a *app) *cobra.Command {
+	var data string
+	var size bench.Size
+	var only []string
+	c := &cobra.Command{Use: "generate", Short: "Write the input files", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		return bench.Generate(data, size, only, func(s string) { fmt.Fprintln(a.err, s) })
 	}}
-	generate.Flags().StringVar(&data, "data", "bench/data", "folder of the files")
-	generate.Flags().IntVar(&rows, "rows", 2_000_000, "rows of events")
-	generate.Flags().IntVar(&drip, "drip-files", 2000, "files of the drip sets")
-	run := &cobra.Command{Use: "run", Short: "Run one workload on the engine", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+	c.Flags().StringVar(&data, "data", "bench/data", "folder of the files")
+	c.Flags().IntVar(&size.Rows, "rows", 2_000_000, "rows of events and keys; ads: a quarter")
+	c.Flags().IntVar(&size.DripFiles, "drip-files", 2000, "files of the drip sets")
+	c.Flags().StringSliceVar(&only, "only", nil, "groups of sets: "+strings.Join(bench.Groups, ", "))
+	return c
+}
+
+func newBenchRun(a *app) *cobra.Command {
+	var data, scratch, workload, variant, profile string
+	var check, asJSON bool
+	c := &cobra.Command{Use: "run", Short: "Run one workload on the engine", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		w, err := bench.Find(workload)
 		if err != nil {
 			return err
@@ -47,43 +60,101 @@ func newBenchCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			a.json(a.out, r)
-			return nil
+		if !asJSON {
+			r.BatchMs = nil
 		}
-		r.BatchMs = nil
 		a.json(a.out, r)
 		return nil
 	}}
-	run.Flags().StringVar(&workload, "workload", "W1", "W1, W3json, W4json, W10x1 or W10x1000")
-	run.Flags().StringVar(&variant, "variant", "", "large, small, 1 or 1000")
-	run.Flags().StringVar(&data, "data", "bench/data", "folder of the files")
-	run.Flags().StringVar(&scratch, "scratch", "", "folder for checkpoints")
-	run.Flags().StringVar(&profile, "profile", "", "write a CPU profile to this file")
-	run.Flags().BoolVar(&check, "check", false, "print the result's checksum instead of times")
-	run.Flags().BoolVar(&asJSON, "json", false, "with the time of every batch")
-	compare := &cobra.Command{Use: "compare [WORKLOAD…]", Short: "Time workloads and their limits in interleaved rounds", RunE: func(cmd *cobra.Command, args []string) error {
-		var out [][]string
-		for _, w := range bench.Workloads() {
-			if len(args) > 0 && !strings.Contains(" "+strings.Join(args, " ")+" ", " "+w.Name+" ") {
-				continue
+	var names []string
+	for _, w := range bench.Workloads() {
+		names = append(names, w.Name)
+	}
+	c.Flags().StringVar(&workload, "workload", "W1", strings.Join(names, ", "))
+	c.Flags().StringVar(&variant, "variant", "", "large, small, tiny, 1 or 1000; default: the workload's first")
+	c.Flags().StringVar(&data, "data", "bench/data", "folder of the files")
+	c.Flags().StringVar(&scratch, "scratch", "", "folder for checkpoints")
+	c.Flags().StringVar(&profile, "profile", "", "write a CPU profile to this file")
+	c.Flags().BoolVar(&check, "check", false, "print the result's checksum instead of times")
+	c.Flags().BoolVar(&asJSON, "json", false, "with the time of every batch")
+	return c
+}
+
+func newBenchCompare(a *app) *cobra.Command {
+	var set bench.Settings
+	var peerNames []string
+	c := &cobra.Command{
+		Use:   "compare [WORKLOAD…]",
+		Short: "Time workloads, their limits and other engines in interleaved rounds",
+		Long: "Time workloads, their limits and other engines in interleaved rounds.\n\n" +
+			"A limit is a hand-written loop for the one query, without state on disk. The other engines run from the\n" +
+			"Python that STREAMLAB_PYTHON names, else python3, with as many threads as there are cores. No time is\n" +
+			"printed of a workload on whose result the engines disagree.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, name := range args {
+				if _, err := bench.Find(name); err != nil {
+					return err
+				}
 			}
-			for _, v := range w.Variants {
-				r, err := bench.Compare(cmd.Context(), w, v, data, scratch, rounds)
+			set.Say = func(s string) { fmt.Fprintln(a.err, s) }
+			var peers []*bench.Peer
+			for _, name := range peerNames {
+				if name == "none" {
+					continue
+				}
+				p, err := bench.OpenPeer(name, set.Scratch)
 				if err != nil {
 					return err
 				}
-				out = append(out, []string{w.Name, v, mega(r.Engine.RowsPerS), mega(r.Limit.RowsPerS), fmt.Sprintf("%.2f", r.Ratio),
-					fmt.Sprintf("%.0f", float64(r.Engine.Batches)/r.Engine.Seconds), fmt.Sprintf("%.2f", r.Engine.P50), fmt.Sprintf("%.2f", r.Engine.P99)})
+				defer p.Close()
+				set.Say(p.Name + " " + p.Version)
+				peers = append(peers, p)
 			}
-		}
-		return a.table("comparison", []string{"workload", "variant", "M rows/s", "limit", "÷ limit", "batches/s", "p50 ms", "p99 ms"}, out)
-	}}
-	compare.Flags().StringVar(&data, "data", "bench/data", "folder of the files")
-	compare.Flags().StringVar(&scratch, "scratch", "", "folder for checkpoints")
-	compare.Flags().IntVar(&rounds, "rounds", 3, "interleaved rounds")
-	c.AddCommand(generate, run, compare)
+			head := []string{"workload", "variant", "M rows/s", "CPU s", "limit", "÷ limit"}
+			for _, p := range peers {
+				head = append(head, p.Name, "÷ "+p.Name)
+			}
+			head = append(head, "batches/s", "p50 ms", "p99 ms")
+			var out [][]string
+			for _, w := range bench.Workloads() {
+				if len(args) > 0 && !slices.Contains(args, w.Name) {
+					continue
+				}
+				for _, v := range w.Variants {
+					r, err := bench.Compare(cmd.Context(), w, v, peers, set)
+					if err != nil {
+						return err
+					}
+					row := []string{w.Name, v, mega(r.Engine.RowsPerS), fmt.Sprintf("%.2f", r.Engine.CPU), mega(r.Limit.RowsPerS), ratio(r.Ratio)}
+					for _, p := range peers {
+						best, why := r.Best(p.Name)
+						if best == nil {
+							set.Say(w.Name + " " + v + ": " + p.Name + " not run: " + why)
+							row = append(row, "not run", "")
+							continue
+						}
+						if best.Config != "" {
+							set.Say(w.Name + " " + v + ": best of " + p.Name + " is " + best.Config)
+						}
+						row = append(row, mega(best.RowsPerS), ratio(best.Ratio))
+					}
+					if r.Void > 0 {
+						set.Say(fmt.Sprintf("%s %s: %d of %d rounds on a busy machine", w.Name, v, r.Void, set.Rounds))
+					}
+					out = append(out, append(row, fmt.Sprintf("%.0f", float64(r.Engine.Batches)/r.Engine.Seconds),
+						fmt.Sprintf("%.2f", r.Engine.P50), fmt.Sprintf("%.2f", r.Engine.P99)))
+				}
+			}
+			return a.table("comparison", head, out)
+		}}
+	c.Flags().StringVar(&set.Data, "data", "bench/data", "folder of the files")
+	c.Flags().StringVar(&set.Check, "check", "", "a smaller such folder on which results are compared (default: --data)")
+	c.Flags().StringVar(&set.Scratch, "scratch", "", "folder for checkpoints")
+	c.Flags().IntVar(&set.Rounds, "rounds", 3, "interleaved rounds")
+	c.Flags().StringSliceVar(&peerNames, "peers", []string{"duckdb"}, "other engines: duckdb, spark, …; none for none")
 	return c
 }
 
 func mega(f float64) string { return fmt.Sprintf("%.2f", f/1e6) }
+
+func ratio(f float64) string { return fmt.Sprintf("%.2f", f) }
