@@ -404,7 +404,8 @@ func (d *driver) construct(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	another := d.ran && d.p.w.trigger.kind != once && d.conf.flag(keyNoData) && d.plan.NeedsBatch(d.watermark)
+	another := d.ran && d.p.w.trigger.kind != once && d.conf.flag(keyNoData) &&
+		(d.plan.NeedsBatch(d.watermark) || d.p.w.trigger.kind != availableNow && d.plan.TimersDue(d.s.now().UnixMilli()))
 	if !newData && !another {
 		return nil
 	}
@@ -490,7 +491,9 @@ func (d *driver) runBatch(ctx context.Context) error {
 	if d.batch == 0 {
 		late = 0
 	}
-	task := &exec.Task{Batch: d.batch, Inputs: inputs, NowMicros: d.timestamp * 1000, LateWatermarkMs: late,
+	b := d.cp.Begin(d.batch)
+	defer b.Discard() // does nothing after the commit
+	task := &exec.Task{State: b, Batch: d.batch, Inputs: inputs, NowMicros: d.timestamp * 1000, LateWatermarkMs: late,
 		EvictWatermarkMs: d.watermark}
 	err = d.timed("queryPlanning", func() error {
 		if err := d.resume(); err != nil {
@@ -526,9 +529,7 @@ func (d *driver) runBatch(ctx context.Context) error {
 		return err
 	}
 	return d.timed("commitOffsets", func() error {
-		b := d.cp.Begin(d.batch)
 		if err := d.plan.Save(b); err != nil {
-			b.Discard()
 			return err
 		}
 		return b.Commit(store.CommitEntry{NextBatchWatermarkMs: mark}, next)

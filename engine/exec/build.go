@@ -182,6 +182,8 @@ func (b *builder) build(n plan.Node) (operator, error) {
 		return &singleRow{child: child, schema: x.Out}, nil
 	case *plan.Window:
 		return b.window(x)
+	case *plan.MapGroups:
+		return b.mapGroups(x)
 	}
 	return nil, refuse(strings.TrimPrefix(fmt.Sprintf("%T", n), "*plan."))
 }

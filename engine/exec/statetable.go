@@ -30,12 +30,19 @@ func (p *Plan) StateTable(v *store.View, operator int, storeName string) ([]arro
 	if !ok {
 		return nil, nil, refuse("showing the state of " + s.Name())
 	}
+	if o, ok := s.(interface {
+		view(v *store.View, number int)
+	}); ok {
+		o.view(v, operator)
+	}
 	keys, values, ok := in.stateSchema(storeName)
 	if !ok {
 		return nil, nil, errs.New("STDS_INVALID_OPTION_VALUE.WITH_MESSAGE", "optionName", "storeName", "message",
 			"the operator has no store "+storeName)
 	}
-	s.reset()
+	if _, ok := s.(*mapGroups); !ok {
+		s.reset()
+	}
 	if err := s.load(v, operator); err != nil {
 		return nil, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"streamlab/internal/safego"
 	"streamlab/sources"
 	"streamlab/sql/expr"
+	"streamlab/store"
 )
 
 // Task is what one micro-batch gives the plan.
@@ -21,6 +22,7 @@ type Task struct {
 	LateWatermarkMs  int64                  // W(N-1): rows at or before it are late
 	EvictWatermarkMs int64                  // W(N): state at or before it goes
 	Counters         *Counters              // set by Bind
+	State            *store.Batch           // change set of the batch; nil if no operator has state of Go code
 	lateUs, evictUs  int64
 }
 

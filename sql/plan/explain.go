@@ -57,6 +57,8 @@ func (k JoinKind) String() string { return joinNames[k] }
 
 func describe(n Node) string {
 	switch x := n.(type) {
+	case *MapGroups:
+		return x.describe()
 	case *Scan:
 		kind := "Scan"
 		if x.Stream != nil {

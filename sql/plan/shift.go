@@ -83,6 +83,8 @@ func withChildren(n Node, cs []Node) Node {
 		c := *x
 		c.Child = cs[0]
 		return &c
+	case *MapGroups:
+		return x.with(cs)
 	case *Insert:
 		c := *x
 		c.Query = cs[0]

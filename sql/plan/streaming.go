@@ -32,6 +32,9 @@ func CheckStreaming(n Node, mode string, conf Conf) error {
 	}
 	c := &streamCheck{mode: m, conf: conf}
 	c.aggregates(n)
+	if err := c.severalGroups(n); err != nil {
+		return err
+	}
 	if err := c.outputMode(); err != nil {
 		return err
 	}
@@ -134,6 +137,8 @@ func (c *streamCheck) rules(n, parent Node, above []Node) error {
 				return refused("Distinct aggregations are not supported on streaming DataFrames/Datasets. Consider using approx_count_distinct() instead.")
 			}
 		}
+	case *MapGroups:
+		return c.mapGroups(x)
 	case *Join:
 		return c.join(x)
 	case *Dedup:
@@ -366,16 +371,17 @@ func (c *streamCheck) bounds(e expr.Expr, both types.Schema, n, y, which int) bo
 const correctness = "An operator below may emit rows that are older than the one global watermark; the stateful operator above would drop them as late. " +
 	"If that is acceptable, set `spark.sql.streaming.statefulOperator.checkCorrectness.enabled` to false."
 
-// chain refuses a stateful operator above an aggregation unless the mode is append.
+// chain refuses a stateful operator above an aggregation unless the mode is append, and above timeouts by event
+// time.
 func (c *streamCheck) chain(n Node) error {
 	if !n.Streaming() {
 		return nil
 	}
-	if stateful(n) && c.mode != "append" {
+	if stateful(n) {
 		for _, k := range n.Children() {
 			b := &streamCheck{}
 			b.aggregates(k)
-			if len(b.aggs) > 0 {
+			if len(b.aggs) > 0 && c.mode != "append" || c.timeouts(k) {
 				return refused(correctness)
 			}
 		}
@@ -390,7 +396,7 @@ func (c *streamCheck) chain(n Node) error {
 
 func stateful(n Node) bool {
 	switch x := n.(type) {
-	case *Aggregate:
+	case *Aggregate, *MapGroups:
 		return x.Streaming()
 	case *Join:
 		return x.Left.Streaming() && x.Right.Streaming()
