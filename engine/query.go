@@ -67,6 +67,9 @@ func (q *StreamingQuery) LastProgress() *Progress { return q.snap.Load().Last() 
 // RecentProgress is the newest progress reports, oldest first; the slice is shared and not to be changed.
 func (q *StreamingQuery) RecentProgress() []Progress { return q.snap.Load().Recent }
 
+// OutputSchema is the columns of the rows that go to the sink.
+func (q *StreamingQuery) OutputSchema() types.Schema { return q.driver.p.node.Schema() }
+
 // Explain is the plan as text.
 func (q *StreamingQuery) Explain() string { return q.snap.Load().Explain }
 

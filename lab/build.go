@@ -193,14 +193,39 @@ func (l *Lab) writer(ctx context.Context, s *engine.Session, q Query) (*engine.D
 		}
 		w = w.Trigger(t)
 	}
-	if _, ok := opts["checkpointLocation"]; !ok && !temporarySink(q.Format.Value) {
+	if _, ok := opts["checkpointLocation"]; !ok && !q.temporary() {
 		opts["checkpointLocation"] = l.checkpointOf(s, q)
+	}
+	switch {
+	case q.Statements != nil:
+		w = w.ForeachBatchSQL(q.statements(), q.Tag)
+	case q.Command != nil:
+		w = w.ForeachCommand(q.Command...)
+	case q.ToTable.Value != "":
+		w = w.ToTable(q.ToTable.Value)
 	}
 	return w.Options(opts), q.Path.Value, nil
 }
 
-func temporarySink(format string) bool {
-	switch strings.ToLower(format) {
+// statements puts the entries of foreachBatch as the engine takes them.
+func (q Query) statements() []engine.Statement {
+	out := make([]engine.Statement, len(q.Statements))
+	for i, s := range q.Statements {
+		out[i].SQL = s.SQL.Value
+		if s.Write {
+			out[i].Write = &engine.StatementWrite{Format: s.Format.Value, Mode: s.Mode.Value, Path: s.Path.Value,
+				Table: s.ToTable.Value, Options: plainOptions(s.Options), PartitionBy: s.PartitionBy}
+		}
+	}
+	return out
+}
+
+// temporary tells whether the query may run on a checkpoint that is thrown away.
+func (q Query) temporary() bool {
+	if q.Statements != nil || q.Command != nil || q.ToTable.Value != "" {
+		return false
+	}
+	switch strings.ToLower(q.Format.Value) {
 	case "console", "memory", "noop":
 		return true
 	}
@@ -216,7 +241,7 @@ func (l *Lab) checkpointOf(s *engine.Session, q Query) string {
 		}
 		return filepath.Join(l.Dir, t.Value)
 	}
-	if temporarySink(q.Format.Value) {
+	if q.temporary() {
 		return ""
 	}
 	h := fnv.New32a()
@@ -278,6 +303,7 @@ func Check(ctx context.Context, l *Lab, c engine.Config) []*errs.Error {
 	s, broken, problems := l.build(ctx, c)
 	if s != nil {
 		defer s.Close()
+		l.checkSteps(func(err error, pos errs.Pos) { problems = append(problems, l.locate(err, pos)) })
 		used := map[string]string{}
 		for _, q := range l.Queries {
 			w, path, err := l.writer(ctx, s, q)
@@ -313,6 +339,11 @@ func (l *Lab) blame(q Query, err error) errs.Pos {
 	if e == nil {
 		return q.Name.Pos
 	}
+	if q.Statements != nil {
+		if at, ok := l.statementOf(q, err); ok {
+			return at
+		}
+	}
 	switch {
 	case strings.HasPrefix(e.Condition, "STREAMING_OUTPUT_MODE") && !q.OutputMode.Pos.IsZero():
 		return q.OutputMode.Pos
@@ -326,6 +357,15 @@ func (l *Lab) blame(q Query, err error) errs.Pos {
 		return q.TriggerValue.Pos
 	}
 	return q.Name.Pos
+}
+
+// statementOf is the place of the entry of foreachBatch that an error names.
+func (l *Lab) statementOf(q Query, err error) (errs.Pos, bool) {
+	var n int
+	if _, scan := fmt.Sscanf(err.Error(), "statement %d of foreachBatch", &n); scan != nil || n < 1 || n > len(q.Statements) {
+		return errs.Pos{}, false
+	}
+	return q.Statements[n-1].SQL.Pos, true
 }
 
 func pathOf(p string) []string {

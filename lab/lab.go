@@ -28,7 +28,8 @@ type Lab struct {
 	Views   []View
 	Tables  []Table
 	Queries []Query
-	Steps   int // number of steps of the lesson
+	Steps   []Step
+	Lesson  Lesson
 
 	data []byte
 	conf []entry
@@ -88,8 +89,25 @@ type Query struct {
 	Options      map[string]Text
 	Path         Text
 	ToTable      Text
+	Statements   []Statement // of foreachBatch
+	Tag          bool        // writes of Statements are tagged, so that a repeated one is skipped
+	Command      []string    // of foreach
 	Start        bool
 	Pos          errs.Pos
+
+	sinkPos errs.Pos // of foreachBatch, foreach and toTable
+}
+
+// Statement is an entry of foreachBatch: SQL over the view `batch`, or a write of the rows of a query.
+type Statement struct {
+	SQL         Text
+	Write       bool
+	Format      Text
+	Mode        Text
+	Path        Text
+	ToTable     Text
+	Options     map[string]Text
+	PartitionBy []string
 }
 
 // Load reads a lab file. Errors, all that could be found joined: LAB_SYNTAX, LAB_UNKNOWN_KEY with the nearest
@@ -292,7 +310,8 @@ func (d *decoder) root(l *Lab, v *value) {
 				d.query(l, e)
 			}
 		},
-		"steps": func(v *value) { l.Steps = len(v.list) },
+		"steps":  func(v *value) { d.steps(l, v) },
+		"lesson": func(v *value) { d.lesson(l, v) },
 	})
 }
 
@@ -379,6 +398,7 @@ func (d *decoder) table(l *Lab, name Text, v *value) {
 		"path":    d.set("path", &t.Path),
 		"options": d.options("options", &t.Options),
 		"rows": func(v *value) {
+			t.Rows = [][]any{}
 			for _, row := range v.list {
 				t.Rows = append(t.Rows, d.row(row))
 			}
@@ -391,10 +411,7 @@ func (d *decoder) table(l *Lab, name Text, v *value) {
 }
 
 func (d *decoder) query(l *Lab, v *value) {
-	q := Query{Start: true, Pos: v.pos}
-	unsupported := func(feature string) func(*value) {
-		return func(v *value) { d.fail(v.pos, "UNSUPPORTED_FEATURE", "feature", feature) }
-	}
+	q := Query{Start: true, Tag: true, Pos: v.pos}
 	d.fields("query", v, map[string]func(*value){
 		"queryName": d.set("queryName", &q.Name),
 		"sql":       d.set("sql", &q.SQL),
@@ -427,10 +444,24 @@ func (d *decoder) query(l *Lab, v *value) {
 			}
 			d.problems = append(d.problems, place(er, e.pos, d.data))
 		},
-		"toTable":      unsupported("`toTable`"),
-		"foreachBatch": unsupported("`foreachBatch` in a lab file"),
-		"foreach":      unsupported("`foreach` in a lab file"),
-		"tag":          unsupported("`tag`"),
+		"toTable": func(v *value) { q.ToTable, q.sinkPos = d.text("toTable", v), v.pos },
+		"foreachBatch": func(v *value) {
+			q.sinkPos = v.pos
+			for _, e := range either(v) {
+				q.Statements = append(q.Statements, d.statement(e))
+			}
+			if len(q.Statements) == 0 {
+				d.fail(v.pos, "LAB_VALUE", "key", "foreachBatch", "expected", "a list of statements")
+			}
+		},
+		"foreach": func(v *value) {
+			q.sinkPos = v.pos
+			d.fields("foreach", v, map[string]func(*value){"command": func(v *value) { q.Command = d.texts("command", v) }})
+			if len(q.Command) == 0 {
+				d.fail(v.pos, "LAB_MISSING_KEY", "key", "command", "where", "foreach")
+			}
+		},
+		"tag": d.flag("tag", &q.Tag),
 	})
 	d.missing(q.Name, v.pos, "queryName", "query")
 	for _, o := range l.Queries {
@@ -439,7 +470,42 @@ func (d *decoder) query(l *Lab, v *value) {
 		}
 	}
 	d.missing(q.SQL, v.pos, "sql or from", "query `"+q.Name.Value+"`")
+	sinks := 0
+	for _, given := range []bool{q.Statements != nil, q.Command != nil, q.ToTable.Value != "", q.Format.Value != "" && q.ToTable.Value == ""} {
+		sinks += btoi(given)
+	}
+	if sinks > 1 {
+		d.fail(q.sinkPos, "LAB_VALUE", "key", "query `"+q.Name.Value+"`", "expected", "a query with one of format, toTable, foreachBatch and foreach")
+	}
 	l.Queries = append(l.Queries, q)
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// statement reads an entry of foreachBatch.
+func (d *decoder) statement(v *value) Statement {
+	var s Statement
+	if v.kind == scalarKind {
+		s.SQL = d.text("foreachBatch", v)
+		return s
+	}
+	d.fields("foreachBatch", v, map[string]func(*value){"write": func(v *value) {
+		s.Write = true
+		d.fields("write", v, map[string]func(*value){
+			"sql": d.set("sql", &s.SQL), "format": d.set("format", &s.Format), "mode": d.set("mode", &s.Mode),
+			"path": d.set("path", &s.Path), "toTable": d.set("toTable", &s.ToTable), "options": d.options("options", &s.Options),
+			"partitionBy": func(v *value) { s.PartitionBy = d.texts("partitionBy", v) },
+		})
+		if s.Path.Value == "" && s.ToTable.Value == "" {
+			d.fail(v.pos, "LAB_MISSING_KEY", "key", "path or toTable", "where", "write")
+		}
+	}})
+	return s
 }
 
 // interpolate replaces ${VAR}, ${VAR:-default} and ${file:path}.

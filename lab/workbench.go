@@ -14,7 +14,11 @@ import (
 // started. Safe for concurrent use.
 type Workbench struct {
 	Lab *Lab
-	s   *engine.Session
+	// Trusted lets queries run the commands of their foreach. Set it before the first Start.
+	Trusted bool
+	s       *engine.Session
+
+	clock *Clock // of labs whose steps move it; nil else
 
 	mu   sync.Mutex
 	runs map[string]*engine.StreamingQuery // newest run by queryName
@@ -23,6 +27,11 @@ type Workbench struct {
 
 // Open makes a lab ready to run; it starts nothing. Errors: every problem of sources, tables and views.
 func Open(ctx context.Context, l *Lab, c engine.Config) (*Workbench, error) {
+	var clock *Clock
+	if c.Clock == nil && l.movesClock() {
+		clock = NewClock()
+		c.Clock = clock
+	}
 	s, _, problems := l.build(ctx, c)
 	if len(problems) > 0 {
 		if s != nil {
@@ -30,7 +39,7 @@ func Open(ctx context.Context, l *Lab, c engine.Config) (*Workbench, error) {
 		}
 		return nil, errors.Join(problems...)
 	}
-	return &Workbench{Lab: l, s: s, runs: map[string]*engine.StreamingQuery{}, last: map[string]error{}}, nil
+	return &Workbench{Lab: l, s: s, clock: clock, runs: map[string]*engine.StreamingQuery{}, last: map[string]error{}}, nil
 }
 
 // Session is the lab's session.
@@ -93,6 +102,9 @@ func (w *Workbench) Start(ctx context.Context, name string, o StartOptions) (*en
 	run, err := func() (*engine.StreamingQuery, error) {
 		if err := w.shared(q); err != nil {
 			return nil, err
+		}
+		if q.Command != nil && !w.Trusted {
+			return nil, w.Lab.locate(errs.New("LAB_NOT_TRUSTED", "command", q.Command[0]), q.sinkPos)
 		}
 		dw, path, err := w.Lab.writer(ctx, w.s, q)
 		if err != nil {

@@ -35,6 +35,7 @@ type app struct {
 	noHeaders bool
 	conf      []string
 	chdir     string
+	trust     bool
 }
 
 func main() {
@@ -208,6 +209,7 @@ func (a *app) root() *cobra.Command {
 	c.PersistentFlags().StringVarP(&a.output, "output", "o", "table", "table, json, jsonl, csv or name")
 	c.PersistentFlags().BoolVar(&a.noHeaders, "no-headers", false, "leave out the header line")
 	c.PersistentFlags().StringArrayVar(&a.conf, "conf", nil, "setting KEY=VALUE, wins over the lab's conf")
+	c.PersistentFlags().BoolVar(&a.trust, "trust", false, "let the lab run the commands of its foreach")
 	c.PersistentFlags().StringVarP(&a.chdir, "chdir", "C", "", "change to this folder first")
 	c.Flags().StringVar(&theme, "theme", "", "auto, dark, light, terminal, ascii or none")
 	c.Flags().BoolVar(&noStart, "no-start", false, "open the lab without starting its queries")

@@ -45,7 +45,11 @@ func (a *app) openWith(ctx context.Context, path string, c engine.Config) (*lab.
 	if c.Conf, err = a.settings(); err != nil {
 		return nil, err
 	}
-	return lab.Open(ctx, l, c)
+	w, err := lab.Open(ctx, l, c)
+	if err == nil {
+		w.Trusted = a.trusted(l)
+	}
+	return w, err
 }
 
 func (a *app) load(path string) (*lab.Lab, error) {

@@ -216,5 +216,6 @@ func newLabCommand(a *app) *cobra.Command {
 			fmt.Fprintln(a.out, path)
 			return nil
 		}})
+	c.AddCommand(newLabCheckCommand(a))
 	return c
 }
