@@ -35,7 +35,6 @@ type DataStreamWriter struct {
 	sink        sinks.Sink // set by Sink and ForeachBatch
 	sinkName    string
 	statements  []Statement // of ForeachBatchSQL
-	table       string      // of ToTable
 	err         error
 }
 
@@ -128,9 +127,6 @@ type prepared struct {
 	format     SinkFormat
 	path       string
 	checkpoint string // "" is a temporary one
-	create     bool   // the table of ToTable is missing
-
-	partitionBy []string
 }
 
 func (w *DataStreamWriter) prepare(path ...string) (*prepared, error) {
@@ -152,17 +148,7 @@ func (w *DataStreamWriter) prepare(path ...string) (*prepared, error) {
 	if !w.d.node.Streaming() {
 		return nil, errs.New("WRITE_STREAM_NOT_ALLOWED")
 	}
-	p.partitionBy = w.partitionBy
-	if w.table != "" && w.sink == nil {
-		if err := p.resolveTable(); err != nil {
-			return nil, err
-		}
-	}
-	if w.sink == nil && p.format.Name != "" {
-		if err := checkOptions(p.format.Options, w.options, p.format.Name); err != nil {
-			return nil, err
-		}
-	} else if w.sink == nil {
+	if w.sink == nil {
 		f, err := s.formats.sink(w.format)
 		if err != nil {
 			return nil, err
@@ -195,12 +181,10 @@ func (w *DataStreamWriter) prepare(path ...string) (*prepared, error) {
 	if len(path) > 0 && path[0] != "" {
 		target = path[0]
 	}
-	if p.format.Path && target == "" && w.table == "" {
+	if p.format.Path && target == "" {
 		return nil, errs.New("_LEGACY_ERROR_TEMP_2047")
 	}
-	if w.table == "" || p.create {
-		p.path = s.path(target)
-	}
+	p.path = s.path(target)
 	if err := p.locate(); err != nil {
 		return nil, err
 	}
@@ -253,11 +237,6 @@ func (p *prepared) locate() error {
 
 func (p *prepared) start() (*StreamingQuery, error) {
 	w, s := p.w, p.s
-	if p.create {
-		if err := p.createTable(); err != nil {
-			return nil, err
-		}
-	}
 	temporary := p.checkpoint == ""
 	if temporary {
 		dir, err := os.MkdirTemp("", "temporary-")

@@ -201,8 +201,6 @@ func (l *Lab) writer(ctx context.Context, s *engine.Session, q Query) (*engine.D
 		w = w.ForeachBatchSQL(q.statements(), q.Tag)
 	case q.Command != nil:
 		w = w.ForeachCommand(q.Command...)
-	case q.ToTable.Value != "":
-		w = w.ToTable(q.ToTable.Value)
 	}
 	return w.Options(opts), q.Path.Value, nil
 }
@@ -308,6 +306,9 @@ func Check(ctx context.Context, l *Lab, c engine.Config) []*errs.Error {
 		for _, q := range l.Queries {
 			w, path, err := l.writer(ctx, s, q)
 			if err == nil {
+				if q.ToTable.Value != "" {
+					path = q.ToTable.Value
+				}
 				err = w.Check(pathOf(path)...)
 			}
 			if err != nil && !broken.explains(err) {

@@ -114,7 +114,12 @@ func (w *Workbench) Start(ctx context.Context, name string, o StartOptions) (*en
 			dw = dw.Trigger(*o.Trigger)
 		}
 		dw = dw.MaxBatches(o.MaxBatches)
-		r, err := dw.Start(ctx, pathOf(path)...)
+		var r *engine.StreamingQuery
+		if q.ToTable.Value != "" {
+			r, err = dw.ToTable(ctx, q.ToTable.Value)
+		} else {
+			r, err = dw.Start(ctx, pathOf(path)...)
+		}
 		if err != nil {
 			return nil, w.Lab.locate(err, w.Lab.blame(q, err))
 		}
