@@ -276,7 +276,7 @@ func (p *prepared) start() (*StreamingQuery, error) {
 	q := &StreamingQuery{s: s, id: cp.ID(), runID: uuid.NewString(), name: w.name, cancel: cancel, started: s.now(),
 		wake: make(chan struct{}, 1), idle: make(chan struct{}), done: make(chan struct{})}
 	ep, err := exec.Build(p.node, exec.Conf{Expr: exprConf(p.conf), Mode: string(p.mode),
-		ShufflePartitions: p.conf.number(keyPartitions), QueryID: q.id, Get: p.conf.Get})
+		ShufflePartitions: p.conf.number(keyPartitions), QueryID: q.id, Get: p.conf.Get, Now: s.now})
 	if err != nil {
 		cancel()
 		return fail(err)

@@ -250,6 +250,9 @@ func (o *hashJoin) probePart(r *run, wk *joinWorker, w, p int, to emit) error {
 		wk.residual.Begin(r.exprTask(p))
 	}
 	kind := o.node.Kind
+	if o.node.NullAware && o.hasNull { // nothing comes out, and as in Spark nothing is read
+		return nil
+	}
 	rowsOut := kind == plan.Inner || o.keepProbe || o.keepBuild
 	return o.probe.part(r, w, p, func(c *chunk) error {
 		ks, err := wk.keys.Eval(c.cols, c.sel)

@@ -178,6 +178,9 @@ func (p *Plan) Bind(t *Task) error {
 	if p.conf.Get != nil && p.conf.Get("spark.sql.streaming.statefulOperator.allowMultiple") == "false" {
 		t.lateUs = t.evictUs // Spark's old rule: one watermark for both
 	}
+	if p.conf.Mode != "" {
+		t.wallUs = p.conf.Now().UnixMicro()
+	}
 	p.task, p.parts = t, nil
 	for _, s := range p.stateful {
 		c := s.counters()

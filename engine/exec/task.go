@@ -24,6 +24,7 @@ type Task struct {
 	Counters         *Counters              // set by Bind
 	State            *store.Batch           // change set of the batch; nil if no operator has state of Go code
 	lateUs, evictUs  int64
+	wallUs           int64 // when the batch was bound; 0 without a stream
 }
 
 // Counters are what a micro-batch did, complete after Finish and Save.
@@ -98,7 +99,7 @@ type run struct {
 }
 
 func (r *run) exprTask(part int) expr.Task {
-	return expr.Task{NowMicros: r.task.NowMicros, Seed: r.p.seed(r.task.Batch), Partition: part}
+	return expr.Task{NowMicros: r.task.NowMicros, WallMicros: r.task.wallUs, Seed: r.p.seed(r.task.Batch), Partition: part}
 }
 
 // smallRows is the number of rows below which a batch is not worth a goroutine.

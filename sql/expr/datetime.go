@@ -448,7 +448,13 @@ func currentFunctions() []Function {
 	instant := func(ctx *EvalContext, dst *columnar.Vec) { dst.I64[0] = now(ctx) }
 	out := synonyms(fn("current_date()", "Date of the micro-batch in the session zone.", date), "curdate")
 	out = append(out, fn("current_timestamp()", "Time of the micro-batch.", constant("current_timestamp", tTimestamp, instant)),
-		fn("now()", "Time of the micro-batch.", constant("now", tTimestamp, instant)),
+		fn("now()", "Time at which the query, or the micro-batch of a stream, was planned.", constant("now", tTimestamp,
+			func(ctx *EvalContext, dst *columnar.Vec) {
+				dst.I64[0] = now(ctx)
+				if w := ctx.Task.WallMicros; w != 0 {
+					dst.I64[0] = w
+				}
+			})),
 		fn("localtimestamp()", "Local time of the micro-batch.", constant("localtimestamp", tNTZ, func(ctx *EvalContext, dst *columnar.Vec) {
 			dst.I64[0] = LocalMicros(now(ctx), ctx.Conf.Zone)
 		})),

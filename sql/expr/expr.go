@@ -87,8 +87,10 @@ func (a *Alias) String() string { return a.Child.String() + " AS " + a.Name }
 // Task is what a micro-batch gives to programs: current_timestamp and friends are constants of the batch.
 type Task struct {
 	NowMicros int64 // batch time
-	Seed      int64 // of rand, uuid, shuffle: from query id and batch id
-	Partition int
+	// WallMicros is when the batch was planned, for now(), which a stream sees move; 0 is NowMicros.
+	WallMicros int64
+	Seed       int64 // of rand, uuid, shuffle: from query id and batch id
+	Partition  int
 }
 
 // An Aggregate folds rows into its fixed-width part of each group's record; records are what state stores.

@@ -428,7 +428,7 @@ func (p *jsonReader) read(s []byte, a *Appender) error {
 		p.value(*t.Elem, i, end, a.Kid(0))
 		a.End()
 		return p.checkPartial()
-	case s[i] == 'n':
+	case s[i] == 'n' && t.Kind != types.Struct:
 		return errNull
 	default:
 		return p.bad(s, a, true)

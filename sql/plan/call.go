@@ -76,10 +76,10 @@ func (x *resolver) call(f *sql.FuncCall) expr.Expr {
 	}
 	if g := generatorKind(name); g != "" {
 		if _, ok := expr.Lookup(name); !ok || generatorNames[name] != "" {
-			if args := x.exprs(f.Args); x.inWhere && !allFoldable(args) {
-				x.fail(f, "UNSUPPORTED_EXPR_FOR_OPERATOR", "invalidExprSqls", `"`+callText(name, args)+`"`)
+			if x.inKeys {
+				x.fail(f, "UNSUPPORTED_EXPR_FOR_OPERATOR", "invalidExprSqls", `"`+callText(name, x.exprs(f.Args))+`"`)
 			}
-			if !x.lateral {
+			if x.inWhere || !x.lateral {
 				x.fail(f, "UNSUPPORTED_GENERATOR.OUTSIDE_SELECT", "plan", "")
 			}
 			return x.generator(f) // items refuses it where it is nested
@@ -112,15 +112,6 @@ func (x *resolver) call(f *sql.FuncCall) expr.Expr {
 	x.a.check(f, err)
 	x.place(f, r)
 	return r
-}
-
-func allFoldable(es []expr.Expr) bool {
-	for _, e := range es {
-		if !expr.Foldable(e) {
-			return false
-		}
-	}
-	return true
 }
 
 const docroot = "https://spark.apache.org/docs/latest"

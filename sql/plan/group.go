@@ -154,7 +154,7 @@ func (x *resolver) groupKey(e sql.Expr, items []*item) expr.Expr {
 		return it.e
 	}
 	y := *x
-	y.generators = false
+	y.generators, y.inKeys = false, true
 	if x.a.conf.on("spark.sql.groupByAliases", true) {
 		y.aliases = items
 	}

@@ -25,6 +25,7 @@ type resolver struct {
 	inAggregate, inWindow bool
 	windows               map[string]*sql.WindowSpec // WINDOW clause
 	inWhere               bool
+	inKeys                bool // of GROUP BY
 	lateral               bool // aliases are earlier items of the same list
 	grouped               bool // GROUP BY stands in the query
 }

@@ -203,7 +203,7 @@ func (c *streamCheck) rules(n, parent Node, above []Node) error {
 					}
 				}
 			}
-			return errs.New("NON_TIME_WINDOW_NOT_SUPPORTED_IN_STREAMING", "windowFunc", strings.ToUpper(name),
+			return errs.New("NON_TIME_WINDOW_NOT_SUPPORTED_IN_STREAMING", "windowFunc", strings.ToUpper(ranked(w, name)),
 				"columnName", types.Quote(column), "windowSpec", strings.ToUpper(w.over))
 		}
 	case *Insert, *CreateTable, *Merge:
@@ -411,4 +411,17 @@ func stateful(n Node) bool {
 		}
 	}
 	return false
+}
+
+// ranked is the text of a window function as Spark's analysis has it: ranks have the order keys as arguments.
+func ranked(w *WindowCall, text string) string {
+	switch strings.ToLower(w.Name) {
+	case "rank", "dense_rank", "percent_rank":
+		keys := make([]string, len(w.Order))
+		for i, o := range w.Order {
+			keys[i] = o.Child.String()
+		}
+		return w.Name + "(" + strings.Join(keys, ", ") + ")"
+	}
+	return text
 }
