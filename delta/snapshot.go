@@ -1,6 +1,7 @@
 package delta
 
 import (
+	"encoding/json"
 	"maps"
 	"sort"
 	"strings"
@@ -162,4 +163,19 @@ func (s *Snapshot) readSchema() error {
 		s.parts[strings.ToLower(c)] = true
 	}
 	return nil
+}
+
+// rowIDMark is the highest row id given out so far, -1 for none.
+func (s *Snapshot) rowIDMark() int64 {
+	text, ok := s.Domain(rowTrackingDomain)
+	if !ok {
+		return -1
+	}
+	var c struct {
+		Mark *int64 `json:"rowIdHighWaterMark"`
+	}
+	if json.Unmarshal([]byte(text), &c) != nil || c.Mark == nil {
+		return -1
+	}
+	return *c.Mark
 }
