@@ -102,14 +102,17 @@ func (r *DataStreamReader) Register(name string, path ...string) *DataFrame {
 	return df
 }
 
-// Check finds what Load lets pass because, as in Spark, it is the query that fails: options of file sources
-// with bad values. Labs are checked with it.
+// Check finds what Load lets pass, as Spark does: options that the format does not know, and those of file
+// sources with bad values, which end the query. Labs are checked with it.
 func (r *DataStreamReader) Check(path ...string) error {
 	if r.err != nil {
 		return r.err
 	}
 	f, err := r.s.formats.source(r.format)
-	if err != nil || f.Check == nil {
+	if err != nil {
+		return err
+	}
+	if err := checkOptions(f.Options, r.options, r.format); err != nil || f.Check == nil {
 		return err
 	}
 	return f.Check(r.def(f, path...))
@@ -134,9 +137,6 @@ func (r *DataStreamReader) stream(path ...string) (*catalog.Stream, error) {
 		if errs.Has(err, "_LEGACY_ERROR_TEMP_2049") && r.schema != nil && r.s.formats.isSink(r.format) {
 			return nil, errs.New("_LEGACY_ERROR_TEMP_2242", "provider", r.format)
 		}
-		return nil, err
-	}
-	if err := checkOptions(f.Options, r.options, r.format); err != nil {
 		return nil, err
 	}
 	def := r.def(f, path...)

@@ -113,6 +113,13 @@ func (w *DataStreamWriter) Start(ctx context.Context, path ...string) (*Streamin
 
 // Check finds what Start would refuse without starting anything or touching a disk.
 func (w *DataStreamWriter) Check(path ...string) error {
+	if w.sink == nil {
+		if f, err := w.d.s.formats.sink(w.format); err == nil {
+			if err := checkOptions(f.Options, w.options, w.format); err != nil {
+				return err
+			}
+		}
+	}
 	_, err := w.prepare(path...)
 	return err
 }
@@ -151,9 +158,6 @@ func (w *DataStreamWriter) prepare(path ...string) (*prepared, error) {
 	if w.sink == nil {
 		f, err := s.formats.sink(w.format)
 		if err != nil {
-			return nil, err
-		}
-		if err := checkOptions(f.Options, w.options, w.format); err != nil {
 			return nil, err
 		}
 		p.format = f

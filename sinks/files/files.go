@@ -69,7 +69,7 @@ func New(def sinks.Def) (sinks.Sink, error) {
 	}
 	var err error
 	if strings.EqualFold(def.Format, "binaryFile") {
-		return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "Writing the format binaryFile")
+		return nil, errs.New("UNSUPPORTED_FEATURE.WRITE_FOR_BINARY_SOURCE")
 	}
 	settings := codec.Settings{Format: strings.ToLower(def.Format), Option: def.Options.Get, Conf: def.Conf, Zone: def.Zone}
 	if s.writer, err = codec.NewWriter(settings, s.schema); err != nil {
