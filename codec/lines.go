@@ -48,7 +48,7 @@ func Compressed(name string) bool {
 
 func decompress(name string, r io.Reader) (io.Reader, func(), error) {
 	none := func() {}
-	switch ext := strings.ToLower(filepath.Ext(name)); ext {
+	switch strings.ToLower(filepath.Ext(name)) {
 	case ".gz", ".gzip":
 		z, err := gzip.NewReader(r)
 		return z, none, err
@@ -63,8 +63,10 @@ func decompress(name string, r io.Reader) (io.Reader, func(), error) {
 			return nil, none, err
 		}
 		return z, z.Close, nil
-	case ".snappy", ".lz4":
-		return nil, none, errs.New("UNSUPPORTED_FEATURE", "feature", "Reading "+ext+" files")
+	case ".snappy":
+		return &blockReader{src: r, codec: snappyBlocks}, none, nil
+	case ".lz4":
+		return &blockReader{src: r, codec: lz4Blocks}, none, nil
 	}
 	return r, none, nil
 }

@@ -409,11 +409,13 @@ func FindCodec(name string) (Codec, error) {
 		return Codec{l, ".deflate"}, nil
 	case "zstd":
 		return Codec{l, ".zst"}, nil
-	case "bzip2", "lz4", "snappy":
-		return Codec{}, errs.New("UNSUPPORTED_FEATURE", "feature", "Writing with the codec "+l)
+	case "bzip2":
+		return Codec{l, ".bz2"}, nil
+	case "lz4", "snappy":
+		return Codec{l, "." + l}, nil
 	}
 	return Codec{}, errs.New("CODEC_NOT_AVAILABLE.WITH_AVAILABLE_CODECS_SUGGESTION", "codecName", name,
-		"availableCodecs", "none, uncompressed, gzip, deflate, zstd")
+		"availableCodecs", "none, uncompressed, bzip2, deflate, gzip, lz4, snappy, zstd")
 }
 
 // NewWriter compresses what is written to dst; closing it does not close dst.
@@ -425,6 +427,12 @@ func (c Codec) NewWriter(dst io.Writer) (io.WriteCloser, error) {
 		return zlib.NewWriter(dst), nil
 	case "zstd":
 		return zstd.NewWriter(dst, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+	case "bzip2":
+		return newBzip2Writer(dst), nil
+	case "snappy":
+		return &blockWriter{dst: dst, codec: snappyBlocks}, nil
+	case "lz4":
+		return &blockWriter{dst: dst, codec: lz4Blocks}, nil
 	}
 	return plainWriter{dst}, nil
 }
