@@ -282,6 +282,14 @@ func unwritableParquet(t types.DataType) (types.DataType, bool) {
 	return t, false
 }
 
+// unreadableParquet finds the part of a type that is not read from Parquet files.
+func unreadableParquet(t types.DataType) (types.DataType, bool) {
+	if t.Kind == types.Struct && len(t.Fields) == 0 {
+		return t, false
+	}
+	return unwritableParquet(t)
+}
+
 // sameName compares names as the session does.
 func sameName(a, b string, exact bool) bool {
 	return a == b || !exact && strings.EqualFold(a, b)

@@ -111,8 +111,16 @@ func NewReader(s Settings, schema types.Schema, columns []int) (*Reader, error) 
 		}
 	}
 	r.columns = columns
-	if s.Format == "text" {
+	switch s.Format {
+	case "text":
 		return r, r.textSetup()
+	case "parquet":
+		for _, f := range schema {
+			if bad, ok := unreadableParquet(f.Type); ok {
+				return nil, unsupportedColumn("Parquet", f.Name, bad)
+			}
+		}
+		return r, nil
 	}
 	var err error
 	switch strings.ToUpper(s.text("mode", "PERMISSIVE")) {
@@ -270,6 +278,8 @@ func (r *Reader) NewDecoder() Decoder {
 		rows.cols = append(rows.cols, newColumn(r.schema[c].Name, r.schema[c].Type))
 	}
 	switch r.Format {
+	case "parquet":
+		return NoRows{}
 	case "csv":
 		return newCSVDecoder(rows)
 	case "json":

@@ -67,7 +67,7 @@ type Formats struct {
 }
 
 // later are formats that this program knows by name only: they are refused by name, not as unknown.
-var later = map[string]bool{"delta": true, "parquet": true, "orc": true, "avro": true, "socket": true,
+var later = map[string]bool{"delta": true, "orc": true, "avro": true, "socket": true,
 	"nexmark": true, "statestore": true, "foreach": true}
 
 // AllFormats is every format of this program.
@@ -81,7 +81,7 @@ func AllFormats() Formats {
 		SourceFormat{Name: "memory", Options: memory.Options(), New: memory.New, Continuous: true, RealTime: true},
 		SourceFormat{Name: "kafka", Options: kafka.Options(), New: kafka.New})
 	f.Tables = append(f.Tables, TableFormat{Name: "kafka", Options: kafka.Options(), Table: kafka.NewTable})
-	for _, name := range []string{"text", "json", "csv"} {
+	for _, name := range []string{"text", "json", "csv", "parquet"} {
 		f.Sources = append(f.Sources, SourceFormat{Name: name, Path: true, Options: files.Options(name), New: files.New, Check: files.Check})
 		f.Tables = append(f.Tables, TableFormat{Name: name, Options: files.Options(name), Table: files.NewTable})
 		f.Sinks = append(f.Sinks, SinkFormat{Name: name, Path: true, Modes: appendOnly, Options: sinkfiles.Options(name), New: sinkfiles.New})

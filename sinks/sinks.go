@@ -4,6 +4,7 @@ package sinks
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -41,6 +42,10 @@ type Batch struct {
 	Parts     []columnar.Partition // reading them runs the plan
 	Replay    bool                 // the batch was begun by an earlier run
 }
+
+// ErrSkipped is what AddBatch of a sink with a log of its own returns for a batch that the log has already.
+// It is no failure: nothing was read and nothing is to be written.
+var ErrSkipped = errors.New("the batch is there already")
 
 // A Sink writes results. AddBatch may be called again with the same id after a failure and must leave the
 // same result, unless the sink says in its package comment that it is at-least-once (Kafka, console,

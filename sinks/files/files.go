@@ -8,7 +8,6 @@ package files
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -27,10 +26,12 @@ import (
 type sink struct {
 	def       sinks.Def
 	fs        vfs.FS
-	schema    types.Schema // of the files
-	data      []int        // columns of the result that are in the files
-	keys      []int        // partition columns
-	writer    *codec.Writer
+	schema    types.Schema         // of the files
+	data      []int                // columns of the result that are in the files
+	keys      []int                // partition columns
+	writer    *codec.Writer        // nil for Parquet
+	parquet   *codec.ParquetFormat // nil for others
+	extension string               // of file names, with the codec's
 	codec     codec.Codec
 	codecErr  error // a codec that is not there fails the first batch
 	mostRows  int64
@@ -72,10 +73,23 @@ func New(def sinks.Def) (sinks.Sink, error) {
 		return nil, errs.New("UNSUPPORTED_FEATURE.WRITE_FOR_BINARY_SOURCE")
 	}
 	settings := codec.Settings{Format: strings.ToLower(def.Format), Option: def.Options.Get, Conf: def.Conf, Zone: def.Zone}
-	if s.writer, err = codec.NewWriter(settings, s.schema); err != nil {
-		return nil, err
+	if settings.Format == "parquet" {
+		name := ""
+		if def.Conf != nil {
+			name = def.Conf("spark.sql.parquet.compression.codec")
+		}
+		s.codec, s.codecErr = codec.FindParquetCodec(def.Options.Text("compression", name))
+		if s.parquet, err = codec.NewParquetFormat(s.schema, s.codec); err != nil {
+			return nil, err
+		}
+		s.extension = s.codec.Extension + ".parquet"
+	} else {
+		if s.writer, err = codec.NewWriter(settings, s.schema); err != nil {
+			return nil, err
+		}
+		s.codec, s.codecErr = codec.FindCodec(def.Options.Text("compression", ""))
+		s.extension = "." + s.writer.Extension() + s.codec.Extension
 	}
-	s.codec, s.codecErr = codec.FindCodec(def.Options.Text("compression", ""))
 	if s.mostRows, err = def.Options.Int("maxRecordsPerFile", 0, 0); err != nil {
 		return nil, err
 	}
@@ -98,7 +112,7 @@ func New(def sinks.Def) (sinks.Sink, error) {
 func Options(format string) []sources.OptionDoc {
 	out := []sources.OptionDoc{
 		{Name: "path", Doc: "Folder to write to."},
-		{Name: "compression", Default: "none", Doc: "none, gzip, deflate or zstd."},
+		{Name: "compression", Doc: "none, bzip2, deflate, gzip, lz4, snappy or zstd; Parquet: snappy (default), none, gzip, zstd, lz4, lz4_raw or brotli."},
 		{Name: "maxRecordsPerFile", Default: "0", Doc: "Begin a new file after this many rows; 0: never."},
 		{Name: "retention", Doc: "Readers forget files older than this; the files stay."},
 		{Name: "sparkCompat", Default: "true", Doc: "Skip batches of a new checkpoint that an old folder has already, as Spark does; false refuses such a folder."},
@@ -112,6 +126,9 @@ func Options(format string) []sources.OptionDoc {
 			"ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace", "extension", "charToEscapeQuoteEscaping"} {
 			out = append(out, sources.OptionDoc{Name: name, Doc: "As in Spark."})
 		}
+	}
+	if format == "parquet" {
+		return append(out, sources.OptionDoc{Name: "parquet.compression", Doc: "As compression."})
 	}
 	if format != "text" {
 		for _, name := range []string{"dateFormat", "timestampFormat", "timestampNTZFormat", "timeZone", "locale", "encoding"} {
@@ -129,11 +146,9 @@ func (s *sink) Description() string { return "FileSink[file:" + s.def.Path + "]"
 // NumOutputRows is -1: Spark's file sink does not say.
 func (s *sink) NumOutputRows() int64 { return -1 }
 
-// queryFile holds the id of the query that a folder belongs to.
-const queryFile = ".query"
-
-// begin looks at the log once and claims the folder for the query.
-func (s *sink) begin() error {
+// begin looks at the log once. The log belongs to the folder, the numbers of batches to the checkpoint: a
+// folder that has batches which this checkpoint has not run was written by another query.
+func (s *sink) begin(b sinks.Batch) error {
 	if s.latest != -2 {
 		return nil
 	}
@@ -148,26 +163,17 @@ func (s *sink) begin() error {
 	if len(ids) > 0 {
 		latest = ids[len(ids)-1]
 	}
-	dir := filepath.Join(s.def.Path, codec.SinkLogDir)
-	if err := vfs.MkdirAll(s.fs, dir, 0o755); err != nil {
-		return err
+	if latest > b.ID || latest == b.ID && !b.Replay {
+		if !s.compat {
+			return errs.New("FILE_SINK_OTHER_QUERY", "path", s.def.Path, "latest", latest, "current", b.ID)
+		}
+		if s.def.Notice != nil {
+			s.def.Notice(fmt.Sprintf("%s has batches 0 to %d of another query: those of this one with such numbers are not written. Use a new folder, or the old checkpoint.",
+				s.def.Path, latest))
+		}
 	}
-	owner := filepath.Join(dir, queryFile)
-	stored, err := vfs.ReadFile(s.fs, owner)
-	if err != nil && !os.IsNotExist(err) {
+	if err := vfs.MkdirAll(s.fs, filepath.Join(s.def.Path, codec.SinkLogDir), 0o755); err != nil {
 		return err
-	}
-	if s.def.QueryID != "" && string(stored) != s.def.QueryID {
-		if len(stored) > 0 && latest >= 0 && !s.compat {
-			return errs.New("FILE_SINK_OTHER_QUERY", "path", s.def.Path, "stored", string(stored), "current", s.def.QueryID)
-		}
-		if len(stored) > 0 && latest >= 0 && s.def.Notice != nil {
-			s.def.Notice(fmt.Sprintf("%s has batches 0 to %d of another query (%s): batches of this one with these numbers are not written. Use a new folder, or the old checkpoint.",
-				s.def.Path, latest, stored))
-		}
-		if err := vfs.WriteFile(s.fs, owner, []byte(s.def.QueryID), 0o644); err != nil {
-			return err
-		}
 	}
 	s.removeLeftovers()
 	s.latest = latest
@@ -190,11 +196,11 @@ func (s *sink) removeLeftovers() {
 
 // AddBatch writes the files of the batch, then its log entry.
 func (s *sink) AddBatch(ctx context.Context, b sinks.Batch) error {
-	if err := s.begin(); err != nil {
+	if err := s.begin(b); err != nil {
 		return err
 	}
 	if b.ID <= s.latest {
-		return nil
+		return sinks.ErrSkipped
 	}
 	if err := fault.Point("sink.stage.begin"); err != nil {
 		return err

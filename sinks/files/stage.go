@@ -132,6 +132,7 @@ type output struct {
 	temp, path string
 	file       vfs.File
 	to         io.WriteCloser
+	parquet    *codec.ParquetWriter // instead of to and buf
 	buf        []byte
 	rows       int64
 	size       int64
@@ -145,7 +146,11 @@ func (t *task) output(folder string) (*output, error) {
 	if o := t.open[folder]; o != nil {
 		return o, nil
 	}
-	if len(t.open) >= 256 { // many folders: rather many files than too many open ones
+	most := 256
+	if t.parquet != nil {
+		most = 64 // each holds a row group
+	}
+	if len(t.open) >= most { // many folders: rather many files than too many open ones
 		if err := t.finish(); err != nil {
 			return nil, err
 		}
@@ -155,7 +160,7 @@ func (t *task) output(folder string) (*output, error) {
 	if len(t.keys) > 0 {
 		mark = "."
 	}
-	name := fmt.Sprintf("part-%05d-%s%sc%03d.%s%s", t.part, id, mark, t.files, t.writer.Extension(), t.codec.Extension)
+	name := fmt.Sprintf("part-%05d-%s%sc%03d%s", t.part, id, mark, t.files, t.extension)
 	if len(t.keys) == 0 {
 		t.files++
 	} else if t.mostRows > 0 || len(t.done) > 0 {
@@ -166,7 +171,7 @@ func (t *task) output(folder string) (*output, error) {
 				n++
 			}
 		}
-		name = fmt.Sprintf("part-%05d-%s.c%03d.%s%s", t.part, id, n, t.writer.Extension(), t.codec.Extension)
+		name = fmt.Sprintf("part-%05d-%s.c%03d%s", t.part, id, n, t.extension)
 	}
 	dir := filepath.Join(t.def.Path, folder)
 	if folder == "." || folder == "" {
@@ -180,15 +185,22 @@ func (t *task) output(folder string) (*output, error) {
 	if o.file, err = t.fs.OpenFile(o.temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644); err != nil {
 		return nil, err
 	}
-	if o.to, err = t.codec.NewWriter(o.file); err != nil {
+	if t.parquet != nil {
+		o.parquet, err = t.parquet.NewWriter(o.file)
+	} else if o.to, err = t.codec.NewWriter(o.file); err == nil {
+		o.buf = t.writer.Header(o.buf)
+	}
+	if err != nil {
 		return nil, errors.Join(err, o.file.Close())
 	}
-	o.buf = t.writer.Header(o.buf)
 	t.open[folder] = o
 	return o, nil
 }
 
 func (o *output) flush() error {
+	if o.parquet != nil {
+		return nil
+	}
 	_, err := o.to.Write(o.buf)
 	o.buf = o.buf[:0]
 	return err
@@ -197,7 +209,11 @@ func (o *output) flush() error {
 // close ends a file: everything is written and, if asked for, synced.
 func (t *task) close(o *output) error {
 	err := o.flush()
-	if err == nil {
+	switch {
+	case err != nil:
+	case o.parquet != nil:
+		err = o.parquet.Close()
+	default:
 		err = o.to.Close()
 	}
 	if err == nil && t.def.Durable {
@@ -284,10 +300,19 @@ func (t *task) write(folder string, cols []columnar.Vec, from, to int) error {
 			return err
 		}
 		n := min(to-from, 1024)
+		if t.parquet != nil {
+			n = to - from
+		}
 		if t.mostRows > 0 {
 			n = int(min(int64(n), t.mostRows-o.rows))
 		}
-		o.buf = t.writer.Append(o.buf, cols, from, from+n)
+		if o.parquet != nil {
+			if err := o.parquet.Write(cols, from, from+n); err != nil {
+				return err
+			}
+		} else {
+			o.buf = t.writer.Append(o.buf, cols, from, from+n)
+		}
 		o.rows += int64(n)
 		from += n
 		if len(o.buf) >= blockSize {

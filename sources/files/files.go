@@ -212,6 +212,11 @@ func (s *Source) open() error {
 			return errs.New("SOURCE_FOLDER_CHANGED", "path", s.list.path, "file", f.path)
 		}
 	}
+	if s.counter >= 0 { // and plans it with the columns of now
+		if err := s.readable(); err != nil && (errs.Has(err, "UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE") || errs.Has(err, "_LEGACY_ERROR_TEMP_1290")) {
+			return err
+		}
+	}
 	s.seen.purge()
 	s.opened = true
 	return nil
@@ -440,24 +445,33 @@ func (s *Source) Commit(_ context.Context, end sources.Offset) error {
 	if err != nil {
 		return err
 	}
-	for k, files := range s.recent {
-		if k > n {
-			continue
+	if _, ok := s.recent[n]; !ok && n >= 0 && s.clean != "off" { // of the run before
+		if files, err := s.entry(n); err == nil {
+			s.tidy(files)
 		}
-		delete(s.recent, k)
-		for _, f := range files {
-			switch s.clean {
-			case "delete":
-				_ = vfs.OS.Remove(f.path)
-			case "archive":
-				to := filepath.Join(s.archive, f.path)
-				if vfs.OS.MkdirAll(filepath.Dir(to), 0o755) == nil {
-					_ = vfs.OS.Rename(f.path, to)
-				}
-			}
+	}
+	for k, files := range s.recent {
+		if k <= n {
+			delete(s.recent, k)
+			s.tidy(files)
 		}
 	}
 	return nil
+}
+
+// tidy moves or removes files that were read.
+func (s *Source) tidy(files []file) {
+	for _, f := range files {
+		switch s.clean {
+		case "delete":
+			_ = vfs.OS.Remove(f.path)
+		case "archive":
+			to := filepath.Join(s.archive, f.path)
+			if vfs.OS.MkdirAll(filepath.Dir(to), 0o755) == nil {
+				_ = vfs.OS.Rename(f.path, to)
+			}
+		}
+	}
 }
 
 // Metrics are counts that Spark does not have, where they are not zero: files left out because of maxFileAge,

@@ -20,8 +20,17 @@ func Options(format string) []sources.OptionDoc {
 		{Name: "recursiveFileLookup", Default: "false", Doc: "Read all files below the path; no partition columns."},
 		{Name: "basePath", Doc: "Partition columns are the folders below this one."},
 		{Name: "modifiedBefore", Doc: "Not for streams."}, {Name: "modifiedAfter", Doc: "Not for streams."},
-		{Name: "lineSep", Doc: "What ends a record; default any line end."},
+		{Name: "ignoreMissingFiles", Doc: "Leave files out that are gone; default the setting spark.sql.files.ignoreMissingFiles."},
+		{Name: "ignoreCorruptFiles", Doc: "Leave files out that cannot be read; default the setting spark.sql.files.ignoreCorruptFiles."},
 	}
+	switch format {
+	case "binaryFile":
+		return out
+	case "parquet":
+		return append(out, sources.OptionDoc{Name: "mergeSchema", Doc: "Infer the columns of all files and not of the first; default the setting spark.sql.parquet.mergeSchema."},
+			sources.OptionDoc{Name: "datetimeRebaseMode", Doc: "CORRECTED: dates are read as they are."}, sources.OptionDoc{Name: "int96RebaseMode", Doc: "CORRECTED."})
+	}
+	out = append(out, sources.OptionDoc{Name: "lineSep", Doc: "What ends a record; default any line end."})
 	if format == "text" {
 		return append(out, sources.OptionDoc{Name: "wholetext", Default: "false", Doc: "Each file is one row."})
 	}

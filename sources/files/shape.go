@@ -32,8 +32,9 @@ type shape struct {
 	readErr  error        // why there is no reader: it fails the batch, not the definition
 	out      types.Schema // of columns
 	arrow    *arrow.Schema
-	missing  bool // spark.sql.files.ignoreMissingFiles
-	corrupt  bool // spark.sql.files.ignoreCorruptFiles
+	tests    []columnar.Test // of data columns that are built, by position: a hint to skip parts of Parquet files
+	missing  bool            // spark.sql.files.ignoreMissingFiles
+	corrupt  bool            // spark.sql.files.ignoreCorruptFiles
 }
 
 type codecCounts struct{ all, dropped atomic.Int64 }
@@ -63,7 +64,12 @@ func (s *shape) setup(def sources.Def, stream bool) error {
 	if s.list.recursive, err = def.Options.Bool("recursiveFileLookup", false); err != nil {
 		return err
 	}
-	s.missing, s.corrupt = yes("spark.sql.files.ignoreMissingFiles"), yes("spark.sql.files.ignoreCorruptFiles")
+	if s.missing, err = def.Options.Bool("ignoreMissingFiles", yes("spark.sql.files.ignoreMissingFiles")); err != nil {
+		return err
+	}
+	if s.corrupt, err = def.Options.Bool("ignoreCorruptFiles", yes("spark.sql.files.ignoreCorruptFiles")); err != nil {
+		return err
+	}
 	if !s.list.glob {
 		if _, err := vfs.OS.Stat(s.list.path); err != nil {
 			return errs.Wrap(err, "PATH_NOT_FOUND", "path", s.list.path)
@@ -151,6 +157,9 @@ func (s *shape) infer(files []file, stream, allowed bool) (types.Schema, error) 
 	}
 	if stream && !allowed {
 		return nil, errs.New("_LEGACY_ERROR_TEMP_2048")
+	}
+	if s.format == "parquet" {
+		return s.inferParquet(files)
 	}
 	n, err := codec.NewInferrer(s.settings)
 	if err != nil {
@@ -274,7 +283,9 @@ func (s *shape) readable() error {
 const (
 	leastPart = 1 << 20
 	mostPart  = 4 << 20
-	openCost  = 64 << 10 // what opening a file costs, in bytes read
+	// mostParquet is larger: only whole row groups can be read apart.
+	mostParquet = 32 << 20
+	openCost    = 64 << 10 // what opening a file costs, in bytes read
 )
 
 // partitions packs files into parts of some megabytes, in order: big files are cut, small ones joined.
@@ -299,7 +310,11 @@ func (s *shape) partitions(files []file, counts *codecCounts) ([]columnar.Partit
 		total += f.size
 		kept = append(kept, f)
 	}
-	size := min(max(total/int64(4*runtime.GOMAXPROCS(0)), leastPart), mostPart)
+	most := int64(mostPart)
+	if s.format == "parquet" {
+		most = mostParquet
+	}
+	size := min(max(total/int64(4*runtime.GOMAXPROCS(0)), leastPart), most)
 	var out []columnar.Partition
 	cur := &part{shape: s, counts: counts}
 	room := size
@@ -346,6 +361,9 @@ func (s *shape) partitions(files []file, counts *codecCounts) ([]columnar.Partit
 
 // whole says that a file is read by one reader from its first byte to its last.
 func (s *shape) whole(f file) bool {
+	if s.format == "parquet" {
+		return false
+	}
 	return isBinary(s.format) || s.reader == nil || codec.Compressed(f.path) || s.reader.Document
 }
 
@@ -471,6 +489,11 @@ func (p *part) chunk(ctx context.Context, d codec.Decoder, c chunk, folder []*co
 			return err
 		}
 		return give(p.batch(cols, folder, c, 0, 1))
+	}
+	if p.format == "parquet" {
+		return p.reader.ReadParquet(ctx, p.input(c.file, c.from, c.to), p.tests, func(cols []*columnar.Vec, first int64, n int) error {
+			return give(p.batch(cols, folder, c, first, n))
+		})
 	}
 	return p.reader.Read(ctx, d, p.input(c.file, c.from, c.to), later)
 }
