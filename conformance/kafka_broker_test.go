@@ -36,7 +36,8 @@ func dialBroker(server string) (kafkaBroker, error) {
 		server = b.Addr()
 	}
 	c, err := kgo.NewClient(kgo.SeedBrokers(server), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0),
-		kgo.MetadataMinAge(10*time.Millisecond))
+		kgo.MetadataMinAge(10*time.Millisecond),
+		kgo.DisableIdempotentWrite()) // a purged topic begins its sequence anew, which brokers take for a repetition
 	if err != nil {
 		return nil, err
 	}

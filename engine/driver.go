@@ -63,8 +63,9 @@ type querySource struct {
 	committed sources.Offset // end of the last batch
 	start     sources.Offset // of the batch being constructed or run; "" is none
 	end       sources.Offset
-	latest    sources.Offset // what the source says is there; "" is unknown
-	rows      int64          // that left the scans of the batch
+	latest    sources.Offset    // what the source says is there; "" is unknown
+	metrics   map[string]string // of the batch, taken before the next one is planned
+	rows      int64             // that left the scans of the batch
 }
 
 func (d *driver) status(message string, change func(st *Status)) {
@@ -524,6 +525,11 @@ func (d *driver) runBatch(ctx context.Context) error {
 	}
 	for i, k := range d.scans {
 		d.sources[k].rows += task.Counters.ScanRows[i]
+	}
+	for _, x := range d.sources {
+		if m, ok := x.src.(sources.Metrics); ok {
+			x.metrics = m.Metrics(x.end)
+		}
 	}
 	for i, e := range task.Counters.EventTimes {
 		if e.Count > 0 {

@@ -9,6 +9,7 @@ import (
 	"streamlab/sinks"
 	"streamlab/sinks/console"
 	sinkfiles "streamlab/sinks/files"
+	sinkkafka "streamlab/sinks/kafka"
 	sinkmemory "streamlab/sinks/memory"
 	"streamlab/sinks/noop"
 	"streamlab/sources"
@@ -92,6 +93,7 @@ func AllFormats() Formats {
 		SinkFormat{Name: "binaryFile", Path: true, Modes: appendOnly, New: sinkfiles.New},
 		SinkFormat{Name: "console", Temporary: true, Rows: true, Modes: all, Options: console.Options(), New: console.New},
 		SinkFormat{Name: "memory", Temporary: true, Rows: true, Modes: all, Options: sinkmemory.Options(), New: sinkmemory.New},
+		SinkFormat{Name: "kafka", Modes: all, Options: sinkkafka.Options(), New: sinkkafka.New},
 		SinkFormat{Name: "noop", Temporary: true, Rows: true, Modes: all, Options: noop.Options(), New: noop.New})
 	return f
 }

@@ -34,7 +34,8 @@ func (d *driver) progress(idle bool) Progress {
 		}
 		sp := SourceProgress{Description: describe(x.src), StartOffset: string(x.committed), EndOffset: string(x.end),
 			LatestOffset: string(x.latest), NumInputRows: rows, InputRate: float64(rows) / seconds, ProcessedRate: float64(rows) / busy}
-		if m, ok := x.src.(sources.Metrics); ok {
+		sp.Metrics = x.metrics
+		if m, ok := x.src.(sources.Metrics); ok && idle {
 			sp.Metrics = m.Metrics(x.end)
 		}
 		p.NumInputRows += rows
