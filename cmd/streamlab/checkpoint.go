@@ -180,7 +180,7 @@ func verify(dir, query string) error {
 
 func newCheckpointCommand(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "checkpoint", Short: "Look into checkpoints"}
-	c.AddCommand(newCheckpointVerifyCommand(a))
+	c.AddCommand(newCheckpointVerifyCommand(a), newRewindCommand(a), newForkCommand(a))
 	var batch int64
 	show := &cobra.Command{
 		Use:   "show LAB QUERY",

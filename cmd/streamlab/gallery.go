@@ -106,7 +106,7 @@ func (g *gallery) Open(ctx context.Context, path string) (screen.Workbench, erro
 		}
 		return nil, err
 	}
-	b.w = w
+	b.w, b.lesson = w, g.a.newLesson(w)
 	if !g.noStart {
 		// A refused query shows its refusal on its own line; the others run.
 		_ = w.StartAll(ctx, lab.StartOptions{})

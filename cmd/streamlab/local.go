@@ -27,6 +27,9 @@ type localLab struct {
 	mu       sync.Mutex
 	consoles map[string]*consoleText
 	cache    map[string]*cachedSnapshot
+	lesson   *lesson // nil: the lab has no steps
+
+	play sync.Mutex // held while a step is played
 }
 
 type cachedSnapshot struct {
@@ -76,7 +79,13 @@ func (b *localLab) console(query string) *consoleText {
 // Lab says which lab this is.
 func (b *localLab) Lab() screen.LabInfo {
 	l := b.w.Lab
-	return screen.LabInfo{Name: l.Name, Title: l.About, About: l.Teaches, Path: l.File, Folder: b.w.Session().Workspace()}
+	info := screen.LabInfo{Name: l.Name, Title: l.About, About: l.Teaches, Path: l.File, Folder: b.w.Session().Workspace()}
+	b.mu.Lock()
+	if b.lesson != nil {
+		info.Steps = b.lesson.steps
+	}
+	b.mu.Unlock()
+	return info
 }
 
 // Queries gives a snapshot per query of the file; unchanged ones are the same pointers.
@@ -208,48 +217,6 @@ func (b *localLab) Events(after int64) ([]screen.Event, int64) {
 		out = append(out, x)
 	}
 	return out, newest
-}
-
-// Do carries out a command; what takes long goes on after it returned.
-func (b *localLab) Do(ctx context.Context, c screen.Command) error {
-	names := []string{c.Query}
-	if c.Query == "" {
-		names = b.w.Names()
-	}
-	long := context.WithoutCancel(ctx)
-	for _, n := range names {
-		run := b.w.Query(n)
-		switch c.Verb {
-		case screen.Start:
-			if _, err := b.w.Start(long, n, lab.StartOptions{}); err != nil {
-				return err
-			}
-		case screen.StopAfterBatch, screen.StopNow:
-			if run != nil {
-				run.RequestStop(c.Verb == screen.StopAfterBatch)
-			}
-		case screen.RunOneBatch:
-			if run != nil && run.IsActive() {
-				return errs.New("QUERY_NAME_ALREADY_ACTIVE", "name", n)
-			}
-			t := engine.AvailableNow()
-			if _, err := b.w.Start(long, n, lab.StartOptions{Trigger: &t, MaxBatches: 1}); err != nil {
-				return err
-			}
-		case screen.Restart:
-			if run != nil {
-				if err := run.StopAfterBatch(); err != nil {
-					return err
-				}
-			}
-			if _, err := b.w.Start(long, n, lab.StartOptions{}); err != nil {
-				return err
-			}
-		default:
-			return errs.New("UNSUPPORTED_FEATURE", "feature", "`"+string(c.Verb)+"` in the workbench")
-		}
-	}
-	return nil
 }
 
 func (b *localLab) door() *memory.DB { return memory.Door(b.w.Session().Workspace()) }

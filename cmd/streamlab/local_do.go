@@ -1,0 +1,260 @@
+//go:build cgo
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"streamlab/engine"
+	"streamlab/errs"
+	"streamlab/lab"
+	"streamlab/store"
+	"streamlab/tui/screen"
+)
+
+// Do carries out what a screen asks for. It may wait for a batch to end; screens call it beside their loop.
+func (b *localLab) Do(ctx context.Context, c screen.Command) error {
+	long := context.WithoutCancel(ctx) // what is started lives longer than the key that started it
+	switch c.Verb {
+	case screen.RunStep:
+		return b.playStep(long, c.Step)
+	case screen.Rewind, screen.Fork, screen.StartFresh:
+		return b.changePast(long, c)
+	case screen.Reload:
+		return errs.New("UNSUPPORTED_FEATURE", "feature", "Reading the lab file again while it is open").WithHint("Open it again from the tab Labs.")
+	}
+	names := []string{c.Query}
+	if c.Query == "" {
+		names = b.w.Names()
+	}
+	for _, n := range names {
+		run := b.w.Query(n)
+		switch c.Verb {
+		case screen.Start:
+			if _, err := b.w.Start(long, n, lab.StartOptions{}); err != nil {
+				return err
+			}
+		case screen.StopAfterBatch, screen.StopNow:
+			if run != nil {
+				run.RequestStop(c.Verb == screen.StopAfterBatch)
+			}
+		case screen.RunOneBatch:
+			if run != nil && run.IsActive() {
+				return errs.New("QUERY_NAME_ALREADY_ACTIVE", "name", n)
+			}
+			t := engine.AvailableNow()
+			if _, err := b.w.Start(long, n, lab.StartOptions{Trigger: &t, MaxBatches: 1}); err != nil {
+				return err
+			}
+		case screen.Restart:
+			if run != nil {
+				if err := run.StopAfterBatch(); err != nil {
+					return err
+				}
+			}
+			if _, err := b.w.Start(long, n, lab.StartOptions{}); err != nil {
+				return err
+			}
+		default:
+			return errs.New("UNSUPPORTED_FEATURE", "feature", "`"+string(c.Verb)+"` in the workbench")
+		}
+	}
+	return nil
+}
+
+// changePast rewinds, forks or forgets the checkpoint of a query. A running query is stopped after its batch
+// first; one that was running is started again after a rewind.
+func (b *localLab) changePast(ctx context.Context, c screen.Command) error {
+	dir, err := b.w.Checkpoint(c.Query)
+	if err != nil {
+		return err
+	}
+	run := b.w.Query(c.Query)
+	running := run != nil && run.IsActive()
+	if running {
+		if run.Snapshot().Temporary {
+			return errs.New("NO_CHECKPOINT", "name", c.Query, "path", "temporary")
+		}
+		if err := run.StopAfterBatch(); err != nil {
+			return err
+		}
+	}
+	if c.Verb == screen.StartFresh {
+		if dir != "" {
+			if err := setAside(dir); err != nil {
+				return err
+			}
+		}
+		_, err := b.w.Start(ctx, c.Query, lab.StartOptions{})
+		return err
+	}
+	if dir == "" || !exists(dir) {
+		return errs.New("NO_CHECKPOINT", "name", c.Query, "path", dir)
+	}
+	cp, err := store.Open(dir, store.Options{})
+	if err != nil {
+		return err
+	}
+	if c.Verb == screen.Fork {
+		name := strings.TrimSpace(c.Arg)
+		if name == "" {
+			name = fmt.Sprintf("%s-at-%d", filepath.Base(dir), c.Batch)
+		}
+		if !filepath.IsLocal(name) {
+			cp.Close()
+			return errs.New("LAB_VALUE", "key", "name", "expected", "a name of a folder beside the checkpoint")
+		}
+		err = cp.CopyTo(filepath.Join(filepath.Dir(dir), name), c.Batch)
+	} else {
+		err = cp.Rewind(c.Batch)
+	}
+	if e := cp.Close(); err == nil {
+		err = e
+	}
+	if err == nil && running {
+		_, err = b.w.Start(ctx, c.Query, lab.StartOptions{})
+	}
+	return err
+}
+
+// setAside renames a checkpoint, so that it is out of the way and not lost.
+func setAside(dir string) error {
+	if !exists(dir) {
+		return nil
+	}
+	for n := 1; ; n++ {
+		to := fmt.Sprintf("%s.before-%d", dir, n)
+		if !exists(to) {
+			return os.Rename(dir, to)
+		}
+	}
+}
+
+// lesson is how far the steps of an opened lab are; it is kept in the workspace.
+type lesson struct {
+	player *lab.Player
+	steps  []screen.Step
+}
+
+func (a *app) newLesson(w *lab.Workbench) *lesson {
+	if len(w.Lab.Steps) == 0 {
+		return nil
+	}
+	l := &lesson{player: lab.NewPlayer(w)}
+	l.player.Crash = func(ctx context.Context, query, point string) error { return a.crash(ctx, w.Lab.File, query, point) }
+	seen := seenSteps(w.Session().Workspace(), w.Lab.Name)
+	for i, s := range w.Lab.Steps {
+		x := screen.Step{Title: s.Title, Why: s.Why, Predict: s.Predict, Do: said(s)}
+		if seen[i] {
+			x.State, x.Found = screen.StepSeen, s.Answer
+		}
+		l.steps = append(l.steps, x)
+	}
+	return l
+}
+
+// said puts the actions of a step into words.
+func said(s lab.Step) string {
+	var out []string
+	for _, a := range s.Do {
+		switch a.Kind {
+		case "feed":
+			out = append(out, fmt.Sprintf("feed %d rows to %s", len(a.Rows), a.Source))
+		case "sql":
+			out = append(out, a.SQL.Value)
+		case "crash":
+			out = append(out, "kill "+a.Query+" at "+a.At)
+		case "advanceClock":
+			out = append(out, "move the clock on by "+a.By)
+		case "write":
+			out = append(out, "write "+a.Path)
+		case "step":
+			out = append(out, "one micro-batch of "+a.Query)
+		case "deleteCheckpoint":
+			out = append(out, "delete the checkpoint of "+a.Query)
+		default:
+			out = append(out, a.Kind+" "+a.Query)
+		}
+	}
+	return strings.Join(out, " · ")
+}
+
+func lessonFile(workspace, name string) string {
+	return filepath.Join(workspace, "lessons", filepath.Base(name)+".json")
+}
+
+// seenSteps reads which steps were seen before; a damaged file counts as none.
+func seenSteps(workspace, name string) map[int]bool {
+	raw, err := os.ReadFile(lessonFile(workspace, name))
+	if err != nil {
+		return nil
+	}
+	var list []int
+	if json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	m := map[int]bool{}
+	for _, i := range list {
+		m[i] = true
+	}
+	return m
+}
+
+// playStep plays a step and remembers whether what should be seen was seen.
+func (b *localLab) playStep(ctx context.Context, i int) error {
+	b.mu.Lock()
+	l := b.lesson
+	b.mu.Unlock()
+	if l == nil || i < 0 || i >= len(l.steps) {
+		return errs.New("UNSUPPORTED_FEATURE", "feature", "Steps of a lab that has none")
+	}
+	set := func(f func(*screen.Step)) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		steps := append([]screen.Step(nil), l.steps...)
+		f(&steps[i])
+		l.steps = steps
+	}
+	b.play.Lock() // one step at a time
+	defer b.play.Unlock()
+	set(func(s *screen.Step) { s.State, s.Found = screen.StepRunning, "" })
+	found, err := l.player.Play(ctx, i)
+	set(func(s *screen.Step) {
+		s.State, s.Found = screen.StepSeen, strings.Join(found, "\n")
+		if a := b.w.Lab.Steps[i].Answer; a != "" {
+			s.Found = strings.TrimPrefix(s.Found+"\n"+a, "\n")
+		}
+		if err != nil {
+			s.State, s.Found = screen.StepFailed, err.Error()
+		}
+	})
+	if err != nil {
+		return nil // the step shows it
+	}
+	return b.rememberSteps()
+}
+
+func (b *localLab) rememberSteps() error {
+	b.mu.Lock()
+	list := []int{}
+	for i, s := range b.lesson.steps {
+		if s.State == screen.StepSeen {
+			list = append(list, i)
+		}
+	}
+	b.mu.Unlock()
+	raw, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	file := lessonFile(b.w.Session().Workspace(), b.w.Lab.Name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(file, raw, 0o600)
+}

@@ -1,0 +1,110 @@
+//go:build cgo
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"streamlab/tui/screen"
+)
+
+// opened opens a lab of the text in the workbench's way, and waits for its queries to end.
+func opened(t *testing.T, text string) *localLab {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range 3 {
+		if err := os.MkdirAll(filepath.Join(dir, "in"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "in", fmt.Sprint(i, ".txt")), []byte("x\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(dir, "l.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a := &app{in: strings.NewReader(""), out: &strings.Builder{}, err: &strings.Builder{}}
+	w, err := newGallery(a, false).Open(context.Background(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := w.(*localLab)
+	t.Cleanup(func() { b.w.Close() })
+	return b
+}
+
+func (b *localLab) settle(t *testing.T, query string) {
+	t.Helper()
+	if err := b.w.Query(query).AwaitTermination(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestThePastOfAQueryIsChanged(t *testing.T) {
+	ctx := context.Background()
+	b := opened(t, `
+sources: {lines: {format: text, path: in, options: {maxFilesPerTrigger: 1}}}
+queries:
+  - {queryName: q, sql: "SELECT count(*) AS n FROM lines", format: noop, outputMode: complete, trigger: {availableNow: true}, options: {checkpointLocation: chk}}
+`)
+	b.settle(t, "q")
+	if n := b.w.Query("q").Snapshot().Batch; n != 2 {
+		t.Fatalf("newest batch %d", n)
+	}
+	do := func(c screen.Command) {
+		t.Helper()
+		c.Query = "q"
+		if err := b.Do(ctx, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(screen.Command{Verb: screen.Fork, Batch: 1, Arg: "copy"})
+	do(screen.Command{Verb: screen.Rewind, Batch: 0})
+	do(screen.Command{Verb: screen.Start})
+	b.settle(t, "q")
+	if got := b.w.Query("q").RecentProgress(); len(got) < 2 || got[0].BatchID != 1 {
+		t.Errorf("after the rewind: %d batches, the first %d", len(got), got[0].BatchID)
+	}
+	if !exists(filepath.Join(b.w.Lab.Dir, "copy", "META")) {
+		t.Error("no copy")
+	}
+	do(screen.Command{Verb: screen.StartFresh})
+	b.settle(t, "q")
+	if got := b.w.Query("q").RecentProgress(); len(got) < 3 || got[0].BatchID != 0 {
+		t.Errorf("started fresh: %d batches", len(got))
+	}
+	if err := b.Do(ctx, screen.Command{Verb: screen.Fork, Query: "q", Batch: 1, Arg: "../out"}); err == nil {
+		t.Error("a fork outside the folder is not refused")
+	}
+}
+
+func TestStepsOfALessonAreRemembered(t *testing.T) {
+	ctx := context.Background()
+	text := `
+sources: {lines: {format: text, path: in}}
+queries:
+  - {queryName: q, from: lines, format: memory, start: false}
+steps:
+  - {title: one, do: [{start: q}, {await: q}], see: {sql: SELECT count(*) FROM q, rows: [[3]]}, answer: Three lines.}
+  - {title: two, see: {sql: SELECT count(*) FROM q, rows: [[4]]}}
+`
+	b := opened(t, text)
+	for i := range 2 {
+		if err := b.Do(ctx, screen.Command{Verb: screen.RunStep, Step: i}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	steps := b.Lab().Steps
+	if steps[0].State != screen.StepSeen || !strings.Contains(steps[0].Found, "Three lines.") || steps[1].State != screen.StepFailed {
+		t.Errorf("%+v", steps)
+	}
+	if got := seenSteps(b.w.Session().Workspace(), "l"); !got[0] || got[1] {
+		t.Errorf("remembered %v", got)
+	}
+}
