@@ -16,7 +16,7 @@ import (
 
 func newBenchCommand(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "bench", Short: "Measure the engine beside hand-written loops and other engines"}
-	c.AddCommand(newBenchGenerate(a), newBenchRun(a), newBenchCompare(a))
+	c.AddCommand(newBenchGenerate(a), newBenchRun(a), newBenchCompare(a), newBenchProbe(a))
 	return c
 }
 
@@ -152,6 +152,51 @@ func newBenchCompare(a *app) *cobra.Command {
 	c.Flags().StringVar(&set.Scratch, "scratch", "", "folder for checkpoints")
 	c.Flags().IntVar(&set.Rounds, "rounds", 3, "interleaved rounds")
 	c.Flags().StringSliceVar(&peerNames, "peers", []string{"duckdb"}, "other engines: duckdb, spark, …; none for none")
+	return c
+}
+
+func newBenchProbe(a *app) *cobra.Command {
+	var how bench.Probing
+	var long strings.Builder
+	long.WriteString("Measure what is no workload:\n\n")
+	for _, p := range bench.Probes() {
+		fmt.Fprintf(&long, "  %-9s %s\n", p.Name, p.About)
+	}
+	c := &cobra.Command{Use: "probe NAME…", Short: "Measure what is no workload", Long: long.String(), Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if how.Program, err = os.Executable(); err != nil {
+				return err
+			}
+			how.Say = func(s string) { fmt.Fprintln(a.err, s) }
+			var out [][]string
+			for _, name := range args {
+				p, err := bench.FindProbe(name)
+				if err != nil {
+					return err
+				}
+				figures, err := p.Run(cmd.Context(), how)
+				if err != nil {
+					return err
+				}
+				for _, f := range figures {
+					target, ok := "", ""
+					if f.Target != 0 {
+						target, ok = fmt.Sprintf("≤ %g", f.Target), "missed"
+						if f.AtLeast {
+							target = fmt.Sprintf("≥ %g", f.Target)
+						}
+						if f.OK() {
+							ok = "met"
+						}
+					}
+					out = append(out, []string{f.Probe, f.Name, fmt.Sprintf("%.3g", f.Value), f.Unit, target, ok})
+				}
+			}
+			return a.table("probe", []string{"probe", "figure", "value", "unit", "target", ""}, out)
+		}}
+	c.Flags().StringVar(&how.Data, "data", "bench/data", "folder of the files")
+	c.Flags().StringVar(&how.Scratch, "scratch", "", "folder for labs and checkpoints")
+	c.Flags().IntVar(&how.Rounds, "rounds", 3, "pairs of runs, or fifties of keys")
 	return c
 }
 

@@ -1,0 +1,100 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"streamlab/errs"
+)
+
+// A Figure is what a probe measured.
+type Figure struct {
+	Probe, Name string
+	Value       float64
+	Unit        string
+	Target      float64
+	AtLeast     bool // the target is a lower bound; else an upper one
+}
+
+// OK says that the target is met.
+func (f Figure) OK() bool {
+	if f.AtLeast {
+		return f.Value >= f.Target
+	}
+	return f.Value <= f.Target
+}
+
+// A Probing is how probes are run.
+type Probing struct {
+	Program string // this program
+	Data    string // of Generate
+	Scratch string
+	Rounds  int
+	Say     func(string)
+}
+
+// A Probe measures what is no workload.
+type Probe struct {
+	Name, About string
+	run         func(ctx context.Context, p Probing) ([]Figure, error)
+}
+
+// Probes are those that there are.
+func Probes() []Probe {
+	return []Probe{
+		{"open", "rows/s of a grouped stream, as fast as it can, with the workbench open ÷ headless, in interleaved pairs", probeOpen},
+		{"keys", "time from a key to its frame while 1,000,000 rows/s flow", probeKeys},
+		{"idle", "CPU of a workbench with nothing to do", probeIdle},
+	}
+}
+
+// FindProbe gives a probe by name. Errors: NO_SUCH_WORKLOAD.
+func FindProbe(name string) (Probe, error) {
+	var names []string
+	for _, p := range Probes() {
+		if p.Name == name {
+			return p, nil
+		}
+		names = append(names, p.Name)
+	}
+	return Probe{}, errs.New("NO_SUCH_WORKLOAD", "name", name, "names", strings.Join(names, ", "))
+}
+
+// Run measures.
+func (p Probe) Run(ctx context.Context, how Probing) ([]Figure, error) {
+	if how.Say == nil {
+		how.Say = func(string) {}
+	}
+	dir, err := os.MkdirTemp(how.Scratch, "bench-"+p.Name+"-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	how.Scratch = dir
+	fs, err := p.run(ctx, how)
+	for i := range fs {
+		fs[i].Probe = p.Name
+	}
+	return fs, err
+}
+
+// percentile of values that need no order.
+func percentile(values []float64, q float64) float64 {
+	r := Result{BatchMs: values}
+	r.percentiles()
+	switch q {
+	case 0.5:
+		return r.P50
+	case 0.99:
+		return r.P99
+	}
+	return r.P95
+}
+
+// labFile writes a lab and gives its path.
+func labFile(dir, name, text string) (string, error) {
+	path := fmt.Sprintf("%s/%s.yaml", dir, name)
+	return path, os.WriteFile(path, []byte(text), 0o644)
+}
