@@ -230,6 +230,18 @@ func (d *driver) prune() {
 			}
 			columns = append([]int{}, scans[i].Columns...)
 		}
+		if columns == nil { // every scan picks; hidden columns have to be asked for
+			visible := len(x.stream.Schema())
+			for i, s := range d.scans {
+				for _, c := range scans[i].Columns {
+					if s == k && c >= visible && columns == nil {
+						for j := range visible + len(x.stream.Hidden) {
+							columns = append(columns, j)
+						}
+					}
+				}
+			}
+		}
 		if columns != nil {
 			p.Prune(columns)
 		}

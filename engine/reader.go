@@ -146,6 +146,10 @@ func (r *DataStreamReader) stream(path ...string) (*catalog.Stream, error) {
 		return nil, err
 	}
 	schema := src.Schema()
+	var hidden types.Schema
+	if h, ok := src.(catalog.Hider); ok {
+		hidden = h.Hidden()
+	}
 	if err := src.Close(); err != nil {
 		return nil, err
 	}
@@ -153,7 +157,9 @@ func (r *DataStreamReader) stream(path ...string) (*catalog.Stream, error) {
 	if name == "" {
 		name = f.Name
 	}
-	return catalog.NewStream(r.s.streamIDs.Add(1), name, f.Name, schema, open), nil
+	st := catalog.NewStream(r.s.streamIDs.Add(1), name, f.Name, schema, open)
+	st.Hidden = hidden
+	return st, nil
 }
 
 // DataFrameReader describes a static table.

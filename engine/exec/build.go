@@ -195,6 +195,7 @@ func (b *builder) scan(x *plan.Scan) (operator, error) {
 			return nil, errs.New("_LEGACY_ERROR_TEMP_3102", "msg", "A query that reads a stream is started with writeStream; it has no finite answer.")
 		}
 		rd.width = len(x.Stream.Schema())
+		rd.full = rd.width + len(x.Stream.Hidden)
 		s := &scan{reader: rd, stream: x.Stream, number: len(b.p.scans)}
 		if len(x.Filters) > 0 && (x.Stream.Format == "json" || x.Stream.Format == "csv") {
 			s.filters.make = func() (*expr.Program, error) { return expr.Compile([]expr.Expr{and(x.Filters)}, x.Out, b.conf.Expr) }

@@ -16,6 +16,7 @@ type reader struct {
 	schema  types.Schema
 	columns []int
 	width   int
+	full    int // width with hidden columns; 0 if there are none
 }
 
 func (s *reader) read(r *run, p columnar.Partition, count func(rows int64), to emit) error {
@@ -33,7 +34,8 @@ func (s *reader) read(r *run, p columnar.Partition, count func(rows int64), to e
 		if count != nil {
 			count(int64(n))
 		}
-		pick := s.columns != nil && int(rb.NumCols()) == s.width && s.width != len(s.columns)
+		have := int(rb.NumCols())
+		pick := s.columns != nil && (have == s.width || have == s.full) && have != len(s.columns)
 		for i := range whole {
 			at := i
 			if pick {

@@ -44,7 +44,7 @@ import (
 
 // Scan says what a reader needs of a table.
 type Scan struct {
-	Columns []int // positions, ascending; nil is all
+	Columns []int // positions, ascending; nil is all; hidden columns follow those of the schema
 	// Where is a conjunction that is checked again above the scan: a table may skip data that cannot
 	// satisfy it, and need not.
 	Where []Predicate
@@ -65,6 +65,9 @@ type Table interface {
 	Scan(ctx context.Context, s Scan) ([]columnar.Partition, error)
 }
 
+// A Hider is a table with columns behind those of its schema that are read by name only: _metadata of files.
+type Hider interface{ Hidden() types.Schema }
+
 // A Stream is a streaming relation: a source that queries start anew with their own checkpoint. ID is the
 // same for every use of one definition, so a self-join shares the source as Spark does.
 type Stream struct {
@@ -72,7 +75,8 @@ type Stream struct {
 	Name   string
 	Format string
 	schema types.Schema
-	Open   any // what the engine needs to open the source; opaque here
+	Hidden types.Schema // columns behind those of the schema that are read by name only: _metadata
+	Open   any          // what the engine needs to open the source; opaque here
 }
 
 // NewStream makes a streaming relation of a known schema.

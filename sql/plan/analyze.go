@@ -68,6 +68,8 @@ type analyzer struct {
 	spans map[expr.Expr]sql.Span
 	// domain is the plan that the outer references of a subquery being pulled apart are bound to.
 	domain Node
+	// opaque are the plans of views: what is hidden in them cannot be reached.
+	opaque []Node
 }
 
 // cteScope is the WITH names in sight, innermost first.

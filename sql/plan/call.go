@@ -71,6 +71,9 @@ func (x *resolver) call(f *sql.FuncCall) expr.Expr {
 		}
 		return &groupingCall{id: name == "grouping_id", args: args, text: callText(name, args)}
 	}
+	if e := x.fileFunction(f, name); e != nil {
+		return e
+	}
 	if windowOnly[name] {
 		x.fail(f, "WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE", "funcName", `"`+callText(name, x.exprs(f.Args))+`"`)
 	}

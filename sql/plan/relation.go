@@ -137,6 +137,9 @@ func (a *analyzer) table(t *sql.TableName, outer *scope) *scope {
 		qual = []string{"spark_catalog", "default", parts[0]}
 	}
 	n := a.relationNode(at, r, options(t.Options))
+	if r.View != nil && parts[0] != "__this__" { // which is a DataFrame
+		a.opaque = append(a.opaque, n)
+	}
 	sc := newScope(n, columnsOf(n, qual), outer)
 	sc = a.watermarked(sc, t.Watermark)
 	sc = a.sampled(sc, t.Sample)

@@ -311,6 +311,11 @@ func (x *resolver) name(n *sql.Name) expr.Expr {
 	if e := x.windowColumn(n); e != nil {
 		return e
 	}
+	if !x.outputOnly {
+		if e := x.metadata(n); e != nil {
+			return e
+		}
+	}
 	if x.sc.parent != nil {
 		if e := x.column(n, x.sc.parent); e != nil {
 			return e
