@@ -46,6 +46,7 @@ type Query struct {
 	Recursive bool
 	Body      Body
 	OrderBy   []OrderItem
+	OrderSpan Span // of ORDER BY and its items
 	OrderAll  bool // ORDER BY ALL: OrderBy[0] carries direction
 	SortBy    []OrderItem
 	ClusterBy []Expr

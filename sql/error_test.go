@@ -15,7 +15,7 @@ func TestErrors(t *testing.T) {
 		{"SELECT 1 FRM t", "PARSE_SYNTAX_ERROR 1:14+1 't': extra input 't' Did you mean FROM?"},
 		{"SELECT a\n  FROM t\n WEHRE a = 1", "PARSE_SYNTAX_ERROR 3:8+1 'a' Did you mean WHERE?"},
 		{"SELECT 'ä', 'ü' FRM t", "PARSE_SYNTAX_ERROR 1:21+1 't': extra input 't' Did you mean FROM?"},
-		{"SELECT id, CASE WHEN id = 1 THN 'x' END", "PARSE_SYNTAX_ERROR 1:29+3 'THN' Did you mean THEN?"},
+		{"SELECT id, CASE WHEN id = 1 THN 'x' END", "PARSE_SYNTAX_ERROR 1:22+2 'id' Did you mean THEN?"},
 		{"SELECT a FROM t GROPU BY a", "PARSE_SYNTAX_ERROR 1:23+2 'BY' Did you mean GROUP?"},
 		{"SELECT 'abc", "PARSE_SYNTAX_ERROR 1:8+1 ''' The quote is not closed."},
 		{"SELECT 1, FROM t", "TRAILING_COMMA_IN_SELECT 1:11+4 Remove the comma."},

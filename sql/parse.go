@@ -91,10 +91,12 @@ type parser struct {
 	hints  map[int]Token // index of a token → the /*+ comment right before it
 	i      int
 	depth  int
-	steps  int    // tokens left to read, so that text which must be read twice on many levels ends
-	params int    // ? of the statement so far
-	named  bool   // a :name stands in the statement
-	stop   string // word that ends a list of aliased items, and so is no alias
+	steps  int  // tokens left to read, so that text which must be read twice on many levels ends
+	params int  // ? of the statement so far
+	named  bool // a :name stands in the statement
+	// castDepth is the depth of the type that ends with the bracket of CAST; 0 if none.
+	castDepth int
+	stop      string // word that ends a list of aliased items, and so is no alias
 
 	lint     bool // warnings are wanted
 	warnings []Warning

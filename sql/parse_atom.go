@@ -209,6 +209,9 @@ func (p *parser) clauseAfter() bool {
 
 // caseFollows tells CASE -1 WHEN … from the column of that name in case - 1.
 func (p *parser) caseFollows() bool {
+	if k := p.peek(1).Kind; k == Number || k == String { // no alias and no operator: CASE can be no name
+		return true
+	}
 	for n := 1; n < 40; n++ {
 		switch {
 		case p.word(n) == "WHEN":
@@ -243,9 +246,18 @@ func (p *parser) nameOrCall() Expr {
 func (p *parser) caseExpr() Expr {
 	start := p.next().Start
 	c := &Case{}
-	if !p.isKw("WHEN") {
-		c.Operand = p.expr()
+	if p.isKw("WHEN") { // CASE and WHEN may be a column and its alias, so Spark blames what follows them
+		p.blamed(p.i+1, "", func() { p.caseBranches(c) })
+		c.Span = p.from(start)
+		return c
 	}
+	c.Operand = p.expr()
+	p.caseBranches(c)
+	c.Span = p.from(start)
+	return c
+}
+
+func (p *parser) caseBranches(c *Case) {
 	for p.isKw("WHEN") {
 		s := p.next().Start
 		cond := p.expr()
@@ -262,8 +274,6 @@ func (p *parser) caseExpr() Expr {
 	if !p.kw("END") {
 		p.unexpected("WHEN", "ELSE", "END")
 	}
-	c.Span = p.from(start)
-	return c
 }
 
 // call reads the brackets of a function and what may follow them.
@@ -338,9 +348,14 @@ func (p *parser) windowSpec() *WindowSpec {
 		w.Span = p.from(start)
 		return w
 	}
-	p.skip(1)
-	if p.isName(0) && p.at(1) == ")" {
+	switch bracket := p.i; {
+	case p.isName(1) && p.at(2) == ")":
+		p.skip(1)
 		w.Name = p.name()
+	case p.word(1) != "" && p.word(1) != "ROWS" && p.word(1) != "RANGE" && p.word(2) != "BY":
+		p.moved(bracket, "", "")
+	default:
+		p.skip(1)
 	}
 	if p.kw("PARTITION", "BY") || p.kw("DISTRIBUTE", "BY") || p.kw("CLUSTER", "BY") {
 		w.PartitionBy = p.exprs()
@@ -377,6 +392,9 @@ func (p *parser) bound() Bound {
 		b.Kind = "CURRENT ROW"
 	default:
 		b.Expr = p.expr()
+		if p.isSym(")") || p.isKw("AND") {
+			p.syntax(": missing {'FOLLOWING', 'PRECEDING'}", "PRECEDING", "FOLLOWING")
+		}
 		b.Kind = p.needAny("PRECEDING", "FOLLOWING")
 	}
 	b.Span = p.from(start)

@@ -80,6 +80,9 @@ func (p *parser) createView(start int, v *CreateView) Statement {
 			if v.Comments != nil {
 				v.Comments = append(v.Comments, comment)
 			}
+			if !p.isSym(",") && !p.isSym(")") {
+				p.unexpected(",", ")")
+			}
 		})
 	}
 	for {

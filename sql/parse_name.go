@@ -152,7 +152,7 @@ func (p *parser) itemAlias() (string, []string) {
 		case p.at(1) == "(":
 			p.skip(1)
 			return "", p.names()
-		case p.opts.EnforceReserved:
+		case p.opts.EnforceReserved, p.peek(1).Kind == String && p.text[p.peek(1).Start] == '"': // a name under another setting
 			p.skip(1)
 			p.unexpected()
 		}

@@ -53,7 +53,7 @@ func (p *parser) with(q *Query) {
 
 // tail reads ORDER BY, SORT BY, DISTRIBUTE BY, CLUSTER BY, WINDOW, LIMIT and OFFSET, in this order.
 func (p *parser) tail(q *Query) {
-	if p.kw("ORDER", "BY") {
+	if orderAt := p.start(); p.kw("ORDER", "BY") {
 		if p.isKw("ALL") && !p.afterName(1) {
 			s := p.next()
 			o := OrderItem{}
@@ -63,6 +63,7 @@ func (p *parser) tail(q *Query) {
 		} else {
 			q.OrderBy = p.orderItems()
 		}
+		q.OrderSpan = p.from(orderAt)
 	}
 	if q.OrderBy == nil {
 		if p.kw("CLUSTER", "BY") {
@@ -103,11 +104,16 @@ func (p *parser) windows() []NamedWindow {
 	if !p.isKw("WINDOW") || !p.isName(1) || p.word(2) != "AS" {
 		return nil
 	}
-	p.skip(1)
+	clause := p.next().Start
 	var out []NamedWindow
 	p.list(func() {
 		s := p.start()
 		n := NamedWindow{Name: p.name()}
+		for _, o := range out {
+			if strings.EqualFold(o.Name, n.Name) {
+				p.failAt(p.from(clause), errs.New("INVALID_SQL_SYNTAX.REPETITIVE_WINDOW_DEFINITION", "windowName", "`"+n.Name+"`"))
+			}
+		}
 		p.needKw("AS")
 		n.Spec = p.windowSpec()
 		n.Span = p.from(s)
@@ -251,6 +257,8 @@ func (p *parser) selectBody() *Select {
 	s := &Select{}
 	s.Hints = p.selectHints()
 	switch {
+	case p.opts.EnforceReserved && (p.isKw("DISTINCT") || p.isKw("ALL")) && p.peek(1).Kind == Word && !p.isName(1) && reservedClause[p.word(1)]:
+		p.moved(p.i, "", "")
 	case p.isKw("DISTINCT") && p.startsExpr(1):
 		p.skip(1)
 		s.Distinct = true

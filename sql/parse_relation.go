@@ -77,6 +77,9 @@ func (p *parser) joinHead() *Join {
 		return nil
 	}
 	if !p.kw("JOIN") {
+		if p.tok().Kind == EOF && (j.Kind == LeftSemi || j.Kind == LeftAnti) && p.i == at+1 { // the word alone could be no alias either
+			p.moved(at, "", "Expected JOIN.")
+		}
 		if p.word(1) == "JOIN" {
 			p.extra()
 		}

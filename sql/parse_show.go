@@ -121,6 +121,10 @@ func (p *parser) needAnyShow() string {
 			p.refuse(p.tok().Span, "SHOW TABLE EXTENDED", "Use DESCRIBE EXTENDED or SHOW TABLES.")
 		}
 	}
+	if p.tok().Kind == Word && p.peek(1).Kind == EOF { // the word could be the kind of functions wanted
+		p.skip(1)
+		p.missing("FUNCTIONS")
+	}
 	p.unexpected("TABLES", "VIEWS", "COLUMNS", "FUNCTIONS", "SCHEMAS", "PARTITIONS", "TBLPROPERTIES", "CREATE", "CATALOGS")
 	return ""
 }

@@ -56,7 +56,10 @@ func (p *parser) cast() Expr {
 		p.unexpected("AS")
 	}
 	p.skip(1)
+	outer := p.castDepth
+	p.castDepth = p.depth + 1
 	ty := p.typeName()
+	p.castDepth = outer
 	p.needSym(")")
 	return &Cast{p.from(t.Start), x, ty, t.Upper != "CAST", false}
 }

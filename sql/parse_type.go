@@ -123,23 +123,38 @@ func (p *parser) typeText(b *strings.Builder) {
 	}
 	b.WriteString(t.Text)
 	switch {
-	case w == "ARRAY" && p.sym("<"):
-		b.WriteByte('<')
+	case (w == "ARRAY" || w == "MAP" || w == "STRUCT") && p.isSym("<"):
+		hint := "" // the bare word is a type, too, so that what fails behind < fails at it
+		if p.depth == p.castDepth {
+			hint = ": missing ')'"
+		}
+		p.blamed(p.i, hint, func() { p.nestedType(w, b) })
+	case w == "STRUCT" && p.sym("<>"):
+		b.WriteString("<>")
+	default:
+		p.typeSizes(b)
+		if w == "STRING" && p.isKw("COLLATE") && p.isName(1) {
+			s := p.next().Start
+			if c := p.dotted(); !strings.EqualFold(c[len(c)-1], "UTF8_BINARY") {
+				p.refuse(p.from(s), "the collation "+strings.Join(c, "."), "Only UTF8_BINARY is known; compare lower(x) instead.")
+			}
+		}
+	}
+}
+
+// nestedType reads what stands behind ARRAY, MAP or STRUCT, from < to >.
+func (p *parser) nestedType(w string, b *strings.Builder) {
+	p.skip(1)
+	b.WriteByte('<')
+	switch w {
+	case "ARRAY":
 		p.typeText(b)
-		p.needSym(">")
-		b.WriteByte('>')
-	case w == "MAP" && p.sym("<"):
-		b.WriteByte('<')
+	case "MAP":
 		p.typeText(b)
 		p.needSym(",")
 		b.WriteString(", ")
 		p.typeText(b)
-		p.needSym(">")
-		b.WriteByte('>')
-	case w == "STRUCT" && p.sym("<>"):
-		b.WriteString("<>")
-	case w == "STRUCT" && p.sym("<"):
-		b.WriteByte('<')
+	default:
 		for !p.isSym(">") {
 			if b.String()[b.Len()-1] != '<' {
 				p.needSym(",")
@@ -156,17 +171,9 @@ func (p *parser) typeText(b *strings.Builder) {
 				b.WriteString(" COMMENT " + quoteString(p.str()))
 			}
 		}
-		p.needSym(">")
-		b.WriteByte('>')
-	default:
-		p.typeSizes(b)
-		if w == "STRING" && p.isKw("COLLATE") && p.isName(1) {
-			s := p.next().Start
-			if c := p.dotted(); !strings.EqualFold(c[len(c)-1], "UTF8_BINARY") {
-				p.refuse(p.from(s), "the collation "+strings.Join(c, "."), "Only UTF8_BINARY is known; compare lower(x) instead.")
-			}
-		}
 	}
+	p.needSym(">")
+	b.WriteByte('>')
 }
 
 // typeSizes reads (10, 2) behind a type.

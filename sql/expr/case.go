@@ -393,7 +393,7 @@ func arrayItem(base, index Expr, text string, c Conf) Expr {
 				j, n := i64At(ix, ix.Row(i)), int64(a.Off[r+1]-a.Off[r])
 				if j < 0 || j >= n {
 					if c.ANSI {
-						return errs.New("INVALID_ARRAY_INDEX", "indexValue", j, "arraySize", n, "ansiConfig", `"spark.sql.ansi.enabled"`)
+						return errs.New("INVALID_ARRAY_INDEX", "indexValue", j, "arraySize", n)
 					}
 					continue
 				}

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"strings"
@@ -253,6 +254,9 @@ func unmatchedInterval(text string, t types.DataType) error {
 // ParseIntervalLiteral reads the text of INTERVAL 'text' FROM [TO TO]. Errors are those of literals.
 func ParseIntervalLiteral(text string, t types.DataType) (int64, error) {
 	s := string(trimText([]byte(text)))
+	if msg := fieldOutOfRange(s, t); msg != "" {
+		return 0, errs.New("_LEGACY_ERROR_TEMP_0063", "msg", msg)
+	}
 	v, ok, overflow := parseIntervalFields(s, t)
 	if overflow {
 		return 0, errs.New("INTERVAL_ARITHMETIC_OVERFLOW.WITHOUT_SUGGESTION")
@@ -264,6 +268,35 @@ func ParseIntervalLiteral(text string, t types.DataType) (int64, error) {
 		return 0, errs.New("INVALID_INTERVAL_FORMAT.INTERVAL_PARSING", "input", text, "interval", "year-month")
 	}
 	return 0, unmatchedInterval(text, t)
+}
+
+// fieldOutOfRange looks for a number that is too large for its field in a day-time text of the right form and
+// says so in the words of Spark's check; "" if there is none.
+func fieldOutOfRange(s string, t types.DataType) string {
+	if t.Kind == types.YearMonth {
+		return ""
+	}
+	s = strings.TrimLeft(s, "+-")
+	fields := strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == ':' })
+	if len(fields) != int(t.To-t.From)+1 {
+		return ""
+	}
+	names := [...]string{"day", "hour", "minute", "second"}
+	limits := [...]int64{math.MaxInt64 / microsPerDay, 23, 59, 59}
+	if t.From > types.Day { // the first field may be as large as fits
+		limits[t.From] = math.MaxInt64 / [...]int64{microsPerDay, microsPerHour, microsPerMinute, microsPerSecond}[t.From]
+	}
+	for i, f := range fields {
+		n, frac, _, ok := splitNumber(f)
+		unit := int(t.From) + i
+		if !ok || frac != 0 && unit != int(types.Second) {
+			return ""
+		}
+		if n > limits[unit] {
+			return fmt.Sprintf("requirement failed: %s %d outside range [0, %d]", names[unit], n, limits[unit])
+		}
+	}
+	return ""
 }
 
 // parseIntervalFields reads the fields of t from s: the first as large as it fits, others in range.

@@ -75,7 +75,7 @@ func (x *resolver) call(f *sql.FuncCall) expr.Expr {
 		return e
 	}
 	if windowOnly[name] {
-		x.fail(f, "WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE", "funcName", `"`+callText(name, x.exprs(f.Args))+`"`)
+		x.withoutOver(f, name)
 	}
 	if g := generatorKind(name); g != "" {
 		if _, ok := expr.Lookup(name); !ok || generatorNames[name] != "" {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/hex"
+	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -51,18 +52,12 @@ func (x *resolver) literal(l *sql.Literal) expr.Expr {
 	case "decimal", "bigdecimal":
 		return x.decimal(l)
 	case "double":
-		f, err := strconv.ParseFloat(l.Text, 64)
-		if err != nil {
-			x.fail(l, "INVALID_NUMERIC_LITERAL_RANGE", "rawLiteral", l.Text, "minValue", "-1.7976931348623157E+308",
-				"maxValue", "1.7976931348623157E+308", "typeName", "double")
-		}
+		x.inRange(l, math.MaxFloat64, "1.7976931348623157E+308", "double")
+		f, _ := strconv.ParseFloat(l.Text, 64)
 		return expr.DoubleLit(f)
 	case "float":
-		f, err := strconv.ParseFloat(l.Text, 32)
-		if err != nil {
-			x.fail(l, "INVALID_NUMERIC_LITERAL_RANGE", "rawLiteral", l.Text, "minValue", "-3.4028234663852886E+38",
-				"maxValue", "3.4028234663852886E+38", "typeName", "float")
-		}
+		x.inRange(l, math.MaxFloat32, "3.4028234663852886E+38", "float")
+		f, _ := strconv.ParseFloat(l.Text, 32)
 		return expr.FloatLit(float32(f))
 	case "typed":
 		return x.typedLiteral(l)
@@ -71,11 +66,20 @@ func (x *resolver) literal(l *sql.Literal) expr.Expr {
 	return nil
 }
 
+// inRange refuses a literal beyond the largest value of its type; the digits decide, before any rounding.
+func (x *resolver) inRange(l *sql.Literal, limit float64, shown, typeName string) {
+	v, _, err := big.ParseFloat(l.Text, 10, 2000, big.ToNearestEven)
+	if limit := big.NewFloat(limit); err != nil || v.Abs(v).Cmp(limit) > 0 {
+		x.fail(l, "INVALID_NUMERIC_LITERAL_RANGE", "rawStrippedQualifier", l.Text, "minValue", "-"+shown,
+			"maxValue", shown, "typeName", typeName)
+	}
+}
+
 func (x *resolver) integral(l *sql.Literal, suffix string, bits int, k types.Kind) expr.Expr {
 	i, err := strconv.ParseInt(l.Text, 10, bits)
 	if err != nil {
 		limit := int64(1) << (bits - 1)
-		x.fail(l, "INVALID_NUMERIC_LITERAL_RANGE", "rawLiteral", l.Text, "minValue", -limit, "maxValue", limit-1,
+		x.fail(l, "INVALID_NUMERIC_LITERAL_RANGE", "rawStrippedQualifier", l.Text, "minValue", -limit, "maxValue", limit-1,
 			"typeName", map[string]string{"L": "bigint", "S": "smallint", "Y": "tinyint"}[suffix])
 	}
 	return expr.IntegralLit(i, k)
@@ -97,13 +101,16 @@ func (x *resolver) decimal(l *sql.Literal) expr.Expr {
 	if !ok {
 		x.fail(l, "PARSE_SYNTAX_ERROR", "error", "'"+l.Text+"'", "hint", "")
 	}
-	if scale < 0 && scale > -40 {
+	digits := len(new(big.Int).Abs(n).String())
+	precision := max(digits, scale, digits-scale)
+	if scale >= 0 {
+		precision = max(digits, scale)
+	}
+	if precision <= 38 && scale < 0 {
 		n.Mul(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(-scale)), nil))
 		scale = 0
 	}
-	digits := len(new(big.Int).Abs(n).String())
-	precision := max(digits, scale)
-	if precision > 38 || scale < 0 {
+	if precision > 38 {
 		x.fail(l, "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION", "precision", precision, "maxPrecision", 38)
 	}
 	return expr.DecimalLit(decimal128.FromBigInt(n), int32(precision), int32(scale))
@@ -165,50 +172,30 @@ func unitName(u string) string {
 	return u
 }
 
-// interval gives the value of an interval literal.
+// interval gives the value of an interval literal. Errors stand behind the word INTERVAL.
 func (x *resolver) interval(iv *sql.Interval) expr.Expr {
+	at := iv.Pos()
+	if len(iv.Parts) > 0 {
+		at.Start = iv.Parts[0].Start
+	}
 	if iv.From != "" && iv.To != "" {
-		if f, t := intervalUnits[unitName(iv.From)], intervalUnits[unitName(iv.To)]; f.class != t.class || f.unit >= t.unit {
-			text, _ := constantText(x, &sql.Literal{Kind: "string", Text: iv.Text})
-			if len(iv.Parts) > 0 {
-				text, _ = constantText(x, iv.Parts[0].Value)
-			}
-			x.fail(iv, "INVALID_INTERVAL_FORMAT.UNSUPPORTED_FROM_TO_EXPRESSION", "input", text,
-				"from", strings.ToLower(unitName(iv.From)), "to", strings.ToLower(unitName(iv.To)))
-		}
-		from, to := intervalUnits[unitName(iv.From)], intervalUnits[unitName(iv.To)]
-		kind := types.DayTime
-		if from.class == 'm' {
-			kind = types.YearMonth
-		}
-		t := types.DataType{Kind: kind, From: from.unit, To: to.unit}
-		text := iv.Text
-		if len(iv.Parts) > 0 {
-			v, ok := constantText(x, iv.Parts[0].Value)
-			if !ok {
-				x.fail(iv, "_LEGACY_ERROR_TEMP_0028", "msg", "the value of an interval of two units has to be a text")
-			}
-			text = v
-		}
-		n, err := expr.ParseIntervalLiteral(text, t)
-		if err != nil {
-			x.failWith(iv, err)
-		}
-		return expr.IntegralOf(n, t)
+		return x.unitToUnit(iv, at)
 	}
 	text := iv.Text
 	var used []string
 	if len(iv.Parts) > 0 {
-		var words []string
+		text = ""
 		for _, p := range iv.Parts {
 			v, ok := constantText(x, p.Value)
 			if !ok {
 				x.fail(iv, "UNSUPPORTED_FEATURE", "feature", "an interval of values that are not constant; use make_dt_interval")
 			}
-			words = append(words, v, strings.ToLower(unitName(p.Unit)))
+			if !plainNumber(v) {
+				x.fail(at, "_LEGACY_ERROR_TEMP_0026", "value", v)
+			}
+			text += " " + v + " " + strings.ToLower(unitName(p.Unit))
 			used = append(used, unitName(p.Unit))
 		}
-		text = strings.Join(words, " ")
 	} else {
 		for _, w := range strings.FieldsFunc(text, func(r rune) bool {
 			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z')
@@ -223,7 +210,7 @@ func (x *resolver) interval(iv *sql.Interval) expr.Expr {
 		if len(iv.Parts) == 0 {
 			x.fail(iv, "INVALID_TYPED_LITERAL", "valueType", `"INTERVAL"`, "value", "'"+iv.Text+"'")
 		}
-		x.failWith(iv, err)
+		x.failWith(nil, err)
 	}
 	t := types.DataType{}
 	classes := byte(0)
@@ -249,7 +236,41 @@ func (x *resolver) interval(iv *sql.Interval) expr.Expr {
 		return expr.IntegralOf(int64(months), t)
 	}
 	t.Kind = types.DayTime
-	return expr.IntegralOf(int64(days)*dayMicros+micros, t)
+	us := int64(days) * dayMicros
+	sum := us + micros
+	if us/dayMicros != int64(days) || (us^sum)&(micros^sum) < 0 {
+		x.failWith(nil, errs.New("INTERVAL_ARITHMETIC_OVERFLOW.WITHOUT_SUGGESTION"))
+	}
+	return expr.IntegralOf(sum, t)
+}
+
+// unitToUnit is INTERVAL 'text' FROM TO TO.
+func (x *resolver) unitToUnit(iv *sql.Interval, at sql.Span) expr.Expr {
+	text, ok := iv.Text, true
+	if len(iv.Parts) > 0 {
+		if text, ok = constantText(x, iv.Parts[0].Value); !ok {
+			x.fail(iv, "_LEGACY_ERROR_TEMP_0028", "msg", "the value of an interval of two units has to be a text")
+		}
+	}
+	from, to := intervalUnits[unitName(iv.From)], intervalUnits[unitName(iv.To)]
+	if from.class != to.class || from.unit >= to.unit {
+		x.fail(at, "INVALID_INTERVAL_FORMAT.UNSUPPORTED_FROM_TO_EXPRESSION", "input", text,
+			"from", strings.ToLower(unitName(iv.From)), "to", strings.ToLower(unitName(iv.To)))
+	}
+	t := types.DataType{Kind: types.DayTime, From: from.unit, To: to.unit}
+	if from.class == 'm' {
+		t.Kind = types.YearMonth
+	}
+	n, err := expr.ParseIntervalLiteral(text, t)
+	if err != nil {
+		x.failWith(at, err)
+	}
+	return expr.IntegralOf(n, t)
+}
+
+// plainNumber tells what may be the value of an interval's unit: digits with a sign and a point.
+func plainNumber(s string) bool {
+	return s != "" && strings.Trim(s, "+-.0123456789") == "" && strings.ContainsAny(s, "0123456789")
 }
 
 const dayMicros = int64(24 * time.Hour / time.Microsecond)

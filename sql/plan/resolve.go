@@ -25,9 +25,11 @@ type resolver struct {
 	inAggregate, inWindow bool
 	windows               map[string]*sql.WindowSpec // WINDOW clause
 	inWhere               bool
-	inKeys                bool // of GROUP BY
-	lateral               bool // aliases are earlier items of the same list
-	grouped               bool // GROUP BY stands in the query
+	inKeys                bool     // of GROUP BY
+	lateral               bool     // aliases are earlier items of the same list
+	grouped               bool     // GROUP BY stands in the query
+	at                    sql.Node // the SELECT, nil elsewhere
+	starIn                string   // the node with a star where none may stand
 }
 
 func (x *resolver) fail(at sql.Node, condition string, params ...any) {
@@ -147,7 +149,7 @@ func (x *resolver) expr(e sql.Expr) expr.Expr {
 	case *sql.InQuery:
 		return x.inSubquery(n)
 	case *sql.Star:
-		x.fail(n, "INVALID_USAGE_OF_STAR_OR_REGEX", "elem", "'*'", "prettyName", "expression `unresolvedstar`")
+		x.fail(nil, "INVALID_USAGE_OF_STAR_OR_REGEX", "elem", "'*'", "prettyName", "expression `"+x.starIn+"`")
 	case *sql.Lambda:
 		x.fail(n, "INVALID_LAMBDA_FUNCTION_CALL.NON_HIGHER_ORDER_FUNCTION", "class", "")
 	}
@@ -186,7 +188,17 @@ func (x *resolver) unary(n *sql.Unary) expr.Expr {
 	return x.build(n, "not", v)
 }
 
+// binaryNames are the names that Spark's nodes of operators have in errors about a star below them.
+var binaryNames = map[string]string{"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "remainder", "DIV": "div",
+	"=": "equalto", "!=": "not", "<>": "not", "<=>": "equalnullsafe", "<": "lessthan", "<=": "lessthanorequal", ">": "greaterthan",
+	">=": "greaterthanorequal", "AND": "and", "OR": "or", "||": "concat", "&": "bitwiseand", "|": "bitwiseor", "^": "bitwisexor"}
+
 func (x *resolver) binary(n *sql.Binary) expr.Expr {
+	for _, side := range []sql.Expr{n.X, n.Y} {
+		if _, ok := side.(*sql.Star); ok {
+			x.starIn = binaryNames[strings.ToUpper(n.Op)]
+		}
+	}
 	l, r := x.expr(n.X), x.expr(n.Y)
 	switch n.Op {
 	case "!=":
@@ -258,7 +270,11 @@ func (x *resolver) caseWhen(n *sql.Case) expr.Expr {
 func (x *resolver) cast(n *sql.Cast) expr.Expr {
 	v := x.expr(n.X)
 	t, err := types.ParseType(n.Type.Text)
-	x.a.check(n.Type, err)
+	if e := errs.As(err); e != nil { // placed within the type's text, which is not the user's
+		c := *e
+		c.Pos = errs.Pos{}
+		x.failWith(n.Type, &c)
+	}
 	mode := expr.Explicit
 	if n.Try {
 		mode = expr.Try

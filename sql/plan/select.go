@@ -23,7 +23,7 @@ func (a *analyzer) selectOver(sc *scope, s *sql.Select, q *sql.Query) Node {
 	if s.Where != nil {
 		a.where(sc, s.Where, s)
 	}
-	x := &resolver{a: a, sc: sc, grouped: s.GroupBy != nil, windows: map[string]*sql.WindowSpec{}}
+	x := &resolver{a: a, sc: sc, at: s, grouped: s.GroupBy != nil, windows: map[string]*sql.WindowSpec{}}
 	for _, ws := range [][]sql.NamedWindow{s.Windows, queryWindows(q)} {
 		for _, w := range ws {
 			x.windows[strings.ToLower(w.Name)] = w.Spec
@@ -362,7 +362,7 @@ func (b *block) orders(q *sql.Query, distinct bool, y *resolver) {
 		})
 		if hasWindow(e) && !b.isItem(e) {
 			if _, isName := it.Expr.(*sql.Name); !isName {
-				b.a.fail(it.Expr, "UNSUPPORTED_EXPR_FOR_OPERATOR", "invalidExprSqls", `"`+e.String()+`"`)
+				b.a.fail(q.OrderSpan, "UNSUPPORTED_EXPR_FOR_OPERATOR", "invalidExprSqls", `"`+e.String()+`"`)
 			}
 		}
 		b.a.orderable(it.Expr, e)

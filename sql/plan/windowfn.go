@@ -46,8 +46,19 @@ func (x *resolver) over(f *sql.FuncCall, name string) expr.Expr {
 	ranked := false
 	switch {
 	case windowOnly[name]:
+		x.refuseWindowClauses(f, name)
 		args := x.exprs(f.Args)
 		text, ordered, ranked = x.windowFunction(f, w, args)
+		if f.IgnoreNulls && name == "nth_value" {
+			text += " ignore nulls"
+		}
+	case generatorKind(name) != "":
+		g := *f
+		g.Over = nil
+		y := *x
+		text = y.generator(&g).String()
+		w.Frame = x.frame(f, w, spec, false, false)
+		x.fail(nil, "UNSUPPORTED_GENERATOR.NESTED_IN_EXPRESSIONS", "expression", `"`+text+" OVER "+x.overText(w)+`"`)
 	default:
 		fn, ok := expr.Lookup(name)
 		if !ok {
@@ -64,6 +75,14 @@ func (x *resolver) over(f *sql.FuncCall, name string) expr.Expr {
 		c := x.aggregate(&g, name).(*expr.AggregateCall)
 		x.inWindow = false
 		w.Aggregate, w.Out, w.Null, text = c, c.Type(), c.Nullable(), c.String()
+		if f.IgnoreNulls && (name == "first_value" || name == "last_value") {
+			text = strings.Replace(text, "_value(", "(", 1)
+		}
+		if (name == "percentile_cont" || name == "percentile_disc") && len(f.WithinGroup) > 0 && (len(spec.OrderBy) > 0 || spec.Frame != nil) {
+			order := x.orderings(f.WithinGroup)
+			x.fail(f, "INVALID_WINDOW_SPEC_FOR_AGGREGATION_FUNC", "aggFunc",
+				`"`+callText(name, append([]expr.Expr{order[0].Child}, x.exprs(f.Args)...))+`"`)
+		}
 	}
 	w.Frame = x.frame(f, w, spec, ordered, ranked)
 	over := x.overText(w)
@@ -73,7 +92,17 @@ func (x *resolver) over(f *sql.FuncCall, name string) expr.Expr {
 		x.fail(f, "DISTINCT_WINDOW_FUNCTION_UNSUPPORTED", "windowExpr", `"`+w.Text+`"`)
 	}
 	if ordered && len(w.Order) == 0 {
-		x.fail(f, "WINDOW_FUNCTION_FRAME_NOT_ORDERED", "wf_name", name, "wf_expr", text)
+		shown := text
+		if len(w.Args) > 0 && name != "ntile" {
+			var args []string
+			for i, arg := range w.Args {
+				if args = append(args, x.a.qualified(arg, x.sc)); i == 2 && arg.Type().Kind != types.String {
+					args[i] = arg.String()
+				}
+			}
+			shown = name + "(" + strings.Join(args, ", ") + ")"
+		}
+		x.fail(nil, "WINDOW_FUNCTION_FRAME_NOT_ORDERED", "wf_name", name, "wf_expr", shown)
 	}
 	a.spans[w] = f.Span
 	return w
@@ -94,12 +123,23 @@ func (x *resolver) windowFunction(f *sql.FuncCall, w *WindowCall, args []expr.Ex
 			x.fail(f, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "functionName", types.Quote(w.Name), "expectedNum", want, "actualNum", len(args), "docroot", docroot)
 		}
 	}
+	unfoldable := func(what, shown string) {
+		x.fail(f, "DATATYPE_MISMATCH.NON_FOLDABLE_INPUT", "sqlExpr", `"`+text+`"`, "inputName", "`"+what+"`",
+			"inputType", `"INT"`, "inputExpr", `"`+shown+`"`)
+	}
 	constant := func(e expr.Expr, what string) *expr.Literal {
-		l, err := expr.Const(expr.CastTo(e, types.Of(types.Int), x.a.conf.Expr), x.a.conf.Expr)
+		cast := expr.CastTo(e, types.Of(types.Int), x.a.conf.Expr)
+		if cast != e {
+			x.place(f, cast)
+		}
+		l, err := expr.Const(cast, x.a.conf.Expr)
 		x.a.check(f, err)
 		if l == nil {
-			x.fail(f, "DATATYPE_MISMATCH.NON_FOLDABLE_INPUT", "sqlExpr", `"`+callText(w.Name, args)+`"`, "inputName", "`"+what+"`",
-				"inputType", `"INT"`, "inputExpr", `"`+e.String()+`"`)
+			shown := e.String()
+			if w.Name == "lag" {
+				shown = "(- " + shown + ")"
+			}
+			unfoldable(what, shown)
 		}
 		return l
 	}
@@ -125,13 +165,18 @@ func (x *resolver) windowFunction(f *sql.FuncCall, w *WindowCall, args []expr.Ex
 		if len(args) == 0 {
 			args = []expr.Expr{expr.IntLit(1)}
 		}
+		text = callText(w.Name, args)
+		if t := args[0].Type(); t.Kind != types.Int {
+			x.fail(f, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "sqlExpr", `"`+text+`"`, "paramIndex", "first",
+				"requiredType", `"INT"`, "inputSql", `"`+args[0].String()+`"`, "inputType", `"`+t.SQL()+`"`)
+		}
 		l := constant(args[0], "buckets")
 		if l.Value.IsNull(0) || l.Value.I32[0] <= 0 {
-			x.fail(f, "DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE", "sqlExpr", `"`+callText(w.Name, args)+`"`, "exprName", "buckets",
+			x.fail(f, "DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE", "sqlExpr", `"`+text+`"`, "exprName", "buckets",
 				"valueRange", "(0, 2147483647]", "currentValue", l.String())
 		}
 		w.Args, w.Out = []expr.Expr{l}, types.Of(types.Int)
-		return callText(w.Name, args), true, true
+		return text, true, true
 	case "lag", "lead":
 		arity(1, 3)
 		t := args[0].Type()
@@ -148,17 +193,63 @@ func (x *resolver) windowFunction(f *sql.FuncCall, w *WindowCall, args []expr.Ex
 			x.fail(f, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "sqlExpr", `"`+text+`"`, "paramIndex", "third",
 				"requiredType", `"`+t.SQL()+`"`, "inputSql", `"`+args[2].String()+`"`, "inputType", `"`+args[2].Type().SQL()+`"`)
 		}
-		w.Args = []expr.Expr{args[0], constant(args[1], "offset"), def}
+		if def != args[2] {
+			x.place(f, def)
+		}
+		offset := constant(args[1], "offset")
+		if offset.Value.IsNull(0) { // as Spark has it: the frame that a null makes is not the function's
+			x.fail(nil, "_LEGACY_ERROR_TEMP_1035", "prettyName", w.Name)
+		}
+		w.Args = []expr.Expr{args[0], offset, def}
 		w.Out, w.Null = t, args[0].Nullable() || def.Nullable()
 		return text, true, false
 	}
-	arity(2, 2)
+	arity(2, 3)
 	l := constant(args[1], "offset")
 	if l.Value.IsNull(0) || l.Value.I32[0] <= 0 {
-		x.fail(f, "DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE", "sqlExpr", `"`+text+`"`, "exprName", "`offset`", "valueRange", "(0, 9223372036854775807]", "currentValue", l.String())
+		value := "0L"
+		if !l.Value.IsNull(0) {
+			value = l.String() + "L"
+		}
+		x.fail(f, "DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE", "sqlExpr", `"`+text+`"`, "exprName", "offset",
+			"valueRange", "(0, 9223372036854775807]", "currentValue", value)
+	}
+	if len(args) == 3 {
+		flag, err := expr.Const(args[2], x.a.conf.Expr)
+		x.a.check(f, err)
+		if flag == nil || flag.Type().Kind != types.Boolean || flag.Value.IsNull(0) {
+			x.fail(f, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "sqlExpr", `"`+text+`"`, "paramIndex", "third",
+				"requiredType", `"BOOLEAN"`, "inputSql", `"`+args[2].String()+`"`, "inputType", `"`+args[2].Type().SQL()+`"`)
+		}
+		w.IgnoreNulls = w.IgnoreNulls || flag.Value.Bool(0)
+		text = callText(w.Name, args[:2])
 	}
 	w.Args, w.Out, w.Null = []expr.Expr{args[0], l}, args[0].Type(), true
 	return text, true, false
+}
+
+// refuseWindowClauses refuses the clauses of aggregates on functions that exist only with OVER.
+func (x *resolver) refuseWindowClauses(f *sql.FuncCall, name string) {
+	syntax := ""
+	switch {
+	case f.Distinct:
+		syntax = "DISTINCT"
+	case f.Filter != nil:
+		syntax = "FILTER CLAUSE"
+	case len(f.WithinGroup) > 0:
+		syntax = "WITHIN GROUP (ORDER BY ...)"
+	case f.IgnoreNulls && name != "lag" && name != "lead" && name != "nth_value":
+		syntax = "IGNORE NULLS"
+	default:
+		return
+	}
+	x.fail(f, "INVALID_SQL_SYNTAX.FUNCTION_WITH_UNSUPPORTED_SYNTAX", "prettyName", types.Quote(name), "syntax", syntax)
+}
+
+// withoutOver says that a function needs OVER, in the words of its call with all defaults.
+func (x *resolver) withoutOver(f *sql.FuncCall, name string) {
+	text, _, _ := x.windowFunction(f, &WindowCall{Name: name}, x.exprs(f.Args))
+	x.fail(x.at, "WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE", "funcName", `"`+text+`"`)
 }
 
 var boundKinds = map[string]BoundKind{"UNBOUNDED PRECEDING": UnboundedPreceding, "PRECEDING": Preceding,
@@ -171,6 +262,7 @@ func (x *resolver) frame(f *sql.FuncCall, w *WindowCall, spec *sql.WindowSpec, o
 	if spec.Frame == nil {
 		switch {
 		case fixed:
+			running.Rows = w.Name != "cume_dist"
 			return running
 		case shift:
 			n := w.Args[1].(*expr.Literal)
@@ -186,18 +278,28 @@ func (x *resolver) frame(f *sql.FuncCall, w *WindowCall, spec *sql.WindowSpec, o
 		}
 		return Frame{Rows: true, From: Bound{Kind: UnboundedPreceding}, To: Bound{Kind: UnboundedFollowing}}
 	}
-	if spec.Frame.From.Kind == "UNBOUNDED FOLLOWING" || spec.Frame.To.Kind == "UNBOUNDED PRECEDING" {
-		x.fail(spec.Frame, "DATATYPE_MISMATCH.SPECIFIED_WINDOW_FRAME_INVALID_BOUND", "sqlExpr", `""`, "upper", spec.Frame.To.Kind, "lower", spec.Frame.From.Kind)
-	}
 	fr := Frame{Rows: spec.Frame.Rows}
 	fr.From = x.bound(f, w, spec.Frame, spec.Frame.From)
 	fr.To = x.bound(f, w, spec.Frame, spec.Frame.To)
+	if fr.From.Kind == UnboundedFollowing || fr.To.Kind == UnboundedPreceding {
+		x.fail(spec, "DATATYPE_MISMATCH.SPECIFIED_WINDOW_FRAME_INVALID_BOUND", "sqlExpr", `"`+frameText(fr)+`"`,
+			"upper", `"`+boundText(fr.To)+`"`, "lower", `"`+boundText(fr.From)+`"`)
+	}
+	for _, b := range []struct {
+		bound    Bound
+		location string
+	}{{fr.From, "lower"}, {fr.To, "upper"}} {
+		if o := b.bound.Offset; fr.Rows && o != nil && o.Type().Kind != types.Int {
+			x.fail(spec, "DATATYPE_MISMATCH.SPECIFIED_WINDOW_FRAME_UNACCEPTED_TYPE", "sqlExpr", `"`+frameText(fr)+`"`,
+				"location", b.location, "exprType", `"`+o.Type().SQL()+`"`, "expectedType", `"INT"`)
+		}
+	}
 	if wrongOrder(fr) {
-		x.fail(spec.Frame, "DATATYPE_MISMATCH.SPECIFIED_WINDOW_FRAME_WRONG_COMPARISON", "sqlExpr", `"`+frameText(fr)+`"`, "comparison", "less than or equal")
+		x.fail(spec, "DATATYPE_MISMATCH.SPECIFIED_WINDOW_FRAME_WRONG_COMPARISON", "sqlExpr", `"`+frameText(fr)+`"`, "comparison", "less than or equal")
 	}
 	if !fr.Rows && len(w.Order) == 1 {
 		k := w.Order[0].Child.Type()
-		for _, b := range []Bound{fr.From, fr.To} {
+		for i, b := range []Bound{fr.From, fr.To} {
 			if b.Offset == nil {
 				continue
 			}
@@ -211,23 +313,27 @@ func (x *resolver) frame(f *sql.FuncCall, w *WindowCall, spec *sql.WindowSpec, o
 				x.fail(spec, "DATATYPE_MISMATCH.RANGE_FRAME_INVALID_TYPE", "sqlExpr", `"`+x.overWith(w, fr)+`"`,
 					"orderSpecType", `"`+k.SQL()+`"`, "valueBoundaryType", `"`+t.SQL()+`"`)
 			}
-			x.fail(spec.Frame, "DATATYPE_MISMATCH.SPECIFIED_WINDOW_FRAME_UNACCEPTED_TYPE", "sqlExpr", `"`+frameText(fr)+`"`,
-				"location", "lower", "exprType", `"`+k.SQL()+`"`, "expectedType", `("NUMERIC" or "INTERVAL DAY TO SECOND" or "INTERVAL YEAR TO MONTH" or "INTERVAL")`)
+			x.fail(spec, "DATATYPE_MISMATCH.SPECIFIED_WINDOW_FRAME_UNACCEPTED_TYPE", "sqlExpr", `"`+negatedFrameText(fr)+`"`,
+				"location", [...]string{"lower", "upper"}[i], "exprType", `"`+k.SQL()+`"`, "expectedType", `("NUMERIC" or "INTERVAL DAY TO SECOND" or "INTERVAL YEAR TO MONTH" or "INTERVAL")`)
 		}
 	}
 	if shift {
-		x.fail(f, "_LEGACY_ERROR_TEMP_1035", "prettyName", w.Name)
+		x.fail(nil, "_LEGACY_ERROR_TEMP_1035", "prettyName", w.Name)
 	}
-	if fixed && (!fr.Rows || fr.From.Kind != UnboundedPreceding || fr.To.Kind != CurrentRow) {
-		x.fail(f, "_LEGACY_ERROR_TEMP_1036", "wf", frameText(fr), "required", frameText(running))
+	running.Rows = w.Name != "cume_dist"
+	if fixed && (fr.Rows != running.Rows || fr.From.Kind != UnboundedPreceding || fr.To.Kind != CurrentRow) {
+		x.fail(nil, "_LEGACY_ERROR_TEMP_1036", "wf", treeText(fr), "required", treeText(running))
 	}
 	if !fr.Rows && (fr.From.Offset != nil || fr.To.Offset != nil) {
-		shown := frameText(fr)
 		switch {
 		case len(w.Order) == 0:
-			x.fail(f, "DATATYPE_MISMATCH.RANGE_FRAME_WITHOUT_ORDER", "sqlExpr", `"`+x.overWith(w, fr)+`"`)
+			x.fail(spec, "DATATYPE_MISMATCH.RANGE_FRAME_WITHOUT_ORDER", "sqlExpr", `"`+x.overWith(w, fr)+`"`)
 		case len(w.Order) > 1:
-			x.fail(f, "DATATYPE_MISMATCH.RANGE_FRAME_MULTI_ORDER", "sqlExpr", `"`+x.overWith(w, fr)+`"`, "orderSpec", shown)
+			var order []string
+			for _, o := range w.Order {
+				order = append(order, orderingText(o))
+			}
+			x.fail(spec, "DATATYPE_MISMATCH.RANGE_FRAME_MULTI_ORDER", "sqlExpr", `"`+x.overWith(w, fr)+`"`, "orderSpec", strings.Join(order, ","))
 		}
 	}
 	return fr
@@ -261,7 +367,7 @@ func (x *resolver) bound(f *sql.FuncCall, w *WindowCall, fr *sql.Frame, b sql.Bo
 	l, err := expr.Const(e, x.a.conf.Expr)
 	x.a.check(b.Expr, err)
 	if l == nil {
-		x.fail(f, "_LEGACY_ERROR_TEMP_0064", "msg", "Frame bound value must be a literal.")
+		x.fail(b.Span, "_LEGACY_ERROR_TEMP_0064", "msg", "Frame bound value must be a literal.")
 	}
 	want := types.Of(types.Int)
 	if !fr.Rows && len(w.Order) == 1 {
@@ -274,10 +380,13 @@ func (x *resolver) bound(f *sql.FuncCall, w *WindowCall, fr *sql.Frame, b sql.Bo
 			want = l.Type()
 		}
 	}
-	if fr.Rows && l.Type().Kind != types.Int {
-		x.fail(f, "DATATYPE_MISMATCH.SPECIFIED_WINDOW_FRAME_UNACCEPTED_TYPE", "sqlExpr", `""`, "location", "lower", "exprType", `"`+l.Type().SQL()+`"`, "expectedType", `"INT"`)
+	if fr.Rows {
+		want = l.Type() // frame refuses what is not INT
 	}
 	c := expr.CastTo(l, want, x.a.conf.Expr)
+	if c != expr.Expr(l) {
+		x.place(b.Span, c)
+	}
 	if r, err := expr.Const(c, x.a.conf.Expr); err == nil && r != nil {
 		r.Text = l.Text
 		out.Offset = r
@@ -307,6 +416,39 @@ func frameText(f Frame) string {
 		unit = "ROWS"
 	}
 	return fmt.Sprintf("%s BETWEEN %s AND %s", unit, boundText(f.From), boundText(f.To))
+}
+
+// negatedFrameText is frameText after the analyser made n PRECEDING the following rows from -n on.
+func negatedFrameText(f Frame) string {
+	text := frameText(f)
+	for _, b := range []Bound{f.From, f.To} {
+		if b.Kind == Preceding {
+			text = strings.Replace(text, boundText(b), "(- "+b.Offset.String()+") FOLLOWING", 1)
+		}
+	}
+	return text
+}
+
+// treeText is a frame as Spark prints its tree, in errors that name it so.
+func treeText(f Frame) string {
+	bound := func(b Bound) string {
+		switch b.Kind {
+		case UnboundedPreceding:
+			return "unboundedpreceding$()"
+		case CurrentRow:
+			return "currentrow$()"
+		case UnboundedFollowing:
+			return "unboundedfollowing$()"
+		case Preceding:
+			return "-" + b.Offset.String()
+		}
+		return b.Offset.String()
+	}
+	kind := "RangeFrame"
+	if f.Rows {
+		kind = "RowFrame"
+	}
+	return "specifiedwindowframe(" + kind + ", " + bound(f.From) + ", " + bound(f.To) + ")"
 }
 
 func (x *resolver) overText(w *WindowCall) string { return x.overWith(w, w.Frame) }
