@@ -54,7 +54,8 @@ type Source struct {
 	Path      Text
 	Options   map[string]Text
 	Watermark *Watermark
-	Rows      [][][]any // format memory: micro-batches of rows
+	Rows      [][][]any   // format memory: micro-batches of rows
+	Seed      []SeedTopic // format kafka with the embedded broker
 	Share     bool
 }
 
@@ -334,7 +335,7 @@ func (d *decoder) source(l *Lab, name Text, v *value) {
 			}
 		},
 		"table": func(v *value) { d.fail(v.pos, "UNSUPPORTED_FEATURE", "feature", "A table as a streaming source") },
-		"seed":  func(v *value) { d.fail(v.pos, "UNSUPPORTED_FEATURE", "feature", "`seed` of the embedded Kafka broker") },
+		"seed":  d.seed(&s.Seed),
 	})
 	d.missing(s.Format, name.Pos, "format", "source `"+name.Value+"`")
 	l.Sources = append(l.Sources, s)

@@ -101,6 +101,9 @@ func (p *Player) do(ctx context.Context, a Action) error {
 		}
 		return q.AwaitTermination(ctx)
 	case "feed":
+		if ok, err := w.feedTopic(ctx, a.Source, a.Rows); ok {
+			return err
+		}
 		return w.s.Feed(a.Source, a.Rows)
 	case "sql":
 		df, err := w.s.SQL(ctx, a.SQL.Value)

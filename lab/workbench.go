@@ -32,6 +32,10 @@ func Open(ctx context.Context, l *Lab, c engine.Config) (*Workbench, error) {
 		clock = NewClock()
 		c.Clock = clock
 	}
+	l, err := l.embed(ctx)
+	if err != nil {
+		return nil, err
+	}
 	s, _, problems := l.build(ctx, c)
 	if len(problems) > 0 {
 		if s != nil {

@@ -1,6 +1,6 @@
 // Package broker is the Kafka broker inside the program: what the server name "embedded" stands for in labs,
 // demonstrations and tests. It listens on a port of the loopback interface, holds its topics in memory and
-// ends with the program; a topic comes into being when it is first asked for with AddTopic.
+// ends with the program.
 //
 // It is franz-go's fake cluster with one broker: real enough for every request that the sources and sinks
 // make, transactions and authentication included, and no more than that.
@@ -23,9 +23,6 @@ const Embedded = "embedded"
 type Broker struct {
 	cluster *kfake.Cluster
 	addr    string
-
-	mu     sync.Mutex
-	topics map[string]bool
 }
 
 // Option changes how a broker starts.
@@ -36,6 +33,11 @@ func Port(n int) Option { return func(o *[]kfake.Opt) { *o = append(*o, kfake.Po
 
 // Folder keeps the topics in a folder, so that they outlive the broker.
 func Folder(dir string) Option { return func(o *[]kfake.Opt) { *o = append(*o, kfake.DataDir(dir)) } }
+
+// CreateTopics makes the broker create a topic when a producer first asks for it.
+func CreateTopics() Option {
+	return func(o *[]kfake.Opt) { *o = append(*o, kfake.AllowAutoTopicCreation()) }
+}
 
 // Login makes the broker ask for a user: mechanism PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.
 func Login(mechanism, user, password string) Option {
@@ -52,7 +54,7 @@ func Start(options ...Option) (*Broker, error) {
 	if err != nil {
 		return nil, errs.Wrap(err, "EMBEDDED_BROKER_FAILED", "message", err.Error())
 	}
-	return &Broker{cluster: c, addr: c.ListenAddrs()[0], topics: map[string]bool{}}, nil
+	return &Broker{cluster: c, addr: c.ListenAddrs()[0]}, nil
 }
 
 // Addr is host:port.
@@ -61,39 +63,28 @@ func (b *Broker) Addr() string { return b.addr }
 // Close stops the broker; clients see their connections end.
 func (b *Broker) Close() { b.cluster.Close() }
 
-var shared struct {
+// running are the brokers of the program by the key that For was given; they end with it.
+var running = struct {
 	sync.Mutex
-	b *Broker
+	byKey map[string]*Broker
+}{byKey: map[string]*Broker{}}
+
+// For is the program's broker of a lab, started by the first call with its key. It creates topics when a
+// producer first asks for them.
+func For(key string) (*Broker, error) {
+	running.Lock()
+	defer running.Unlock()
+	if b := running.byKey[key]; b != nil {
+		return b, nil
+	}
+	b, err := Start(CreateTopics())
+	if err == nil {
+		running.byKey[key] = b
+	}
+	return b, err
 }
 
-// Shared is the broker of the program, started by the first call.
-func Shared() (*Broker, error) {
-	shared.Lock()
-	defer shared.Unlock()
-	if shared.b == nil {
-		b, err := Start()
-		if err != nil {
-			return nil, err
-		}
-		shared.b = b
-	}
-	return shared.b, nil
-}
-
-// Resolve replaces the server name "embedded" in the option kafka.bootstrap.servers (in any letter case) by
-// the address of the program's broker, and gives that broker; nil if the options do not ask for it.
-func Resolve(options map[string]string) (*Broker, error) {
-	for k, v := range options {
-		if strings.EqualFold(k, "kafka.bootstrap.servers") && strings.EqualFold(strings.TrimSpace(v), Embedded) {
-			b, err := Shared()
-			if err != nil {
-				return nil, err
-			}
-			options[k] = b.addr
-			return b, nil
-		}
-	}
-	return nil, nil
-}
+// Asked says whether a value of kafka.bootstrap.servers means the embedded broker.
+func Asked(servers string) bool { return strings.EqualFold(strings.TrimSpace(servers), Embedded) }
 
 func (b *Broker) String() string { return fmt.Sprintf("embedded broker at %s", b.addr) }

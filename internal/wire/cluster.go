@@ -236,7 +236,16 @@ type Topic struct {
 // Metadata asks for topics by name, or for all with nil, sorted by name. It also learns where partitions are
 // led. Topics are never created by asking.
 func (c *Cluster) Metadata(ctx context.Context, topics []string) ([]Topic, error) {
-	m, err := c.anywhere(ctx, &metadata.Request{TopicNames: topics})
+	return c.metadata(ctx, &metadata.Request{TopicNames: topics})
+}
+
+// Want is Metadata of one topic, which a cluster that creates topics on first use then creates.
+func (c *Cluster) Want(ctx context.Context, topic string) ([]Topic, error) {
+	return c.metadata(ctx, &metadata.Request{TopicNames: []string{topic}, AllowAutoTopicCreation: true})
+}
+
+func (c *Cluster) metadata(ctx context.Context, req *metadata.Request) ([]Topic, error) {
+	m, err := c.anywhere(ctx, req)
 	if err != nil {
 		return nil, err
 	}

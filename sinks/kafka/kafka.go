@@ -177,7 +177,7 @@ func (s *sink) partitions(ctx context.Context, topic string, enough func([]int32
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		var found []int32
 		err := s.cluster.Retry(ctx, s.blocked, func() error {
-			ts, err := s.cluster.Metadata(ctx, []string{topic})
+			ts, err := s.cluster.Want(ctx, topic)
 			if err != nil {
 				return err
 			}
