@@ -228,3 +228,6 @@ func (l *Log) changeFiles(from, to int64) ([]DataFile, error) {
 	}
 	return out, nil
 }
+
+// AsInsert makes the rows of a file change rows: inserts of a version.
+func AsInsert(f DataFile, version, ms int64) DataFile { return asChange(f, changeInsert, version, ms) }

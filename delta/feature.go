@@ -156,3 +156,6 @@ func (p Protocol) Supports(name string) bool {
 	f := features[name]
 	return f.legacy[1] > 0 && p.MinWriter >= f.legacy[1] && p.MinReader >= f.legacy[0]
 }
+
+// CheckReadable refuses a protocol that this program cannot read.
+func (p Protocol) CheckReadable(table string) error { return checkReadable(table, p) }

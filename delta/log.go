@@ -403,3 +403,15 @@ func (l *Log) removeFile(path string) error {
 	}
 	return nil
 }
+
+// ReadCommit reads the actions of a version; one that is not there is fs.ErrNotExist.
+func (l *Log) ReadCommit(v int64) ([]Action, error) { return l.readCommit(v) }
+
+// CommitsFrom lists the versions from v on whose commits are there, ascending.
+func (l *Log) CommitsFrom(v int64) ([]int64, error) {
+	g, err := l.list()
+	if err != nil {
+		return nil, err
+	}
+	return g.commits[sort.Search(len(g.commits), func(i int) bool { return g.commits[i] >= v }):], nil
+}
