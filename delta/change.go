@@ -372,7 +372,7 @@ func (p *Pairs) count(key string, n int64) { p.Set(key, strconv.FormatInt(n, 10)
 
 // operation is what the history says of the change.
 func (c *change) operation(o catalog.Outcome, n counts) Operation {
-	op := Operation{Name: c.intent.Operation, Metrics: Pairs{}, Params: Pairs{}}
+	op := Operation{Name: c.intent.Operation, Metrics: Pairs{}, Params: Pairs{}, UserMetadata: c.intent.Parameters["userMetadata"]}
 	m := &op.Metrics
 	predicate := func(none string) {
 		list := none

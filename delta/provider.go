@@ -17,6 +17,7 @@ type Provider struct {
 	Now     func() time.Time
 	Zone    func() *time.Location
 	Durable func() bool
+	Stream  StreamOf // nil: tables cannot be read as streams
 
 	logs logCache
 }
@@ -29,7 +30,16 @@ func (p *Provider) Log(root string) *Log { return p.logs.get(root, p) }
 
 // Open opens the table at d.Location.
 func (p *Provider) Open(_ context.Context, d catalog.Definition) (catalog.Table, error) {
-	return OpenTable(p.Log(d.Location), d)
+	return p.table(p.Log(d.Location), d)
+}
+
+func (p *Provider) table(l *Log, d catalog.Definition) (catalog.Table, error) {
+	t, err := OpenTable(l, d)
+	if err != nil {
+		return nil, err
+	}
+	t.stream = p.Stream
+	return t, nil
 }
 
 // tableSchema is a schema of CREATE TABLE as the log holds it.
@@ -184,13 +194,13 @@ func (p *Provider) Create(ctx context.Context, c catalog.Creation) (catalog.Tabl
 		if _, err = txn.Commit(o, acts); err != nil {
 			return nil, err
 		}
-		return OpenTable(l, c.Definition)
+		return p.table(l, c.Definition)
 	}
 	err = txn.CommitWrite(ctx, c.Rows, WriteCommit{Operation: op, OpParams: params, Overwrite: txn.snap != nil, Extra: extra})
 	if err != nil {
 		return nil, err
 	}
-	return OpenTable(l, c.Definition)
+	return p.table(l, c.Definition)
 }
 
 // adopt gives a name to a table that is there: what the statement says about it must be so.
@@ -209,7 +219,7 @@ func (p *Provider) adopt(l *Log, txn *Txn, c catalog.Creation) (catalog.Table, e
 				"specifiedColumns", strings.Join(c.PartitionBy, ", "), "existingColumns", strings.Join(txn.snap.PartitionColumns(), ", "))
 		}
 	}
-	return OpenTable(l, c.Definition)
+	return p.table(l, c.Definition)
 }
 
 // hasFiles says whether the folder holds anything that is not hidden.

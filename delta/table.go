@@ -22,7 +22,11 @@ type Table struct {
 	snap   *Snapshot // where the schema comes from
 	pinned bool
 	def    catalog.Definition // names, location, options
+	stream StreamOf
 }
+
+// StreamOf makes the stream of the table in a folder; name may be empty.
+type StreamOf func(root, name string, options map[string]string) (*catalog.Stream, error)
 
 // OpenTable opens the table at d.Location. Errors: DELTA_TABLE_NOT_FOUND, DELTA_PATH_DOES_NOT_EXIST, those of
 // reading the log.
@@ -46,7 +50,12 @@ func (t *Table) Resolve() (catalog.Table, error) {
 	if t.pinned {
 		return t, nil
 	}
-	return OpenTable(t.log, t.def)
+	n, err := OpenTable(t.log, t.def)
+	if err != nil {
+		return nil, err
+	}
+	n.stream = t.stream
+	return n, nil
 }
 
 // Schema is the table's columns in its order.
@@ -217,7 +226,7 @@ func (t *Table) AsOfVersion(v int64) (catalog.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Table{log: t.log, snap: s, pinned: true, def: t.def}, nil
+	return &Table{log: t.log, snap: s, pinned: true, def: t.def, stream: t.stream}, nil
 }
 
 // AsOfTimestamp gives the table as it was at an instant. Errors:
@@ -228,4 +237,12 @@ func (t *Table) AsOfTimestamp(micros int64) (catalog.Table, error) {
 		return nil, err
 	}
 	return t.AsOfVersion(v)
+}
+
+// AsStream gives the stream of the table, as the provider makes it.
+func (t *Table) AsStream(options map[string]string) (*catalog.Stream, error) {
+	if t.stream == nil {
+		return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "Reading this table as a stream")
+	}
+	return t.stream(t.log.Root, t.def.Name, options)
 }

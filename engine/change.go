@@ -34,7 +34,16 @@ func (s *Session) begin(ctx context.Context, name string, t catalog.Table, i cat
 		}
 		return nil, errs.New("UNSUPPORTED_FEATURE.TABLE_OPERATION", "tableName", name, "operation", operation)
 	}
-	i.Tag = s.tag
+	var err error
+	if i.Tag, err = s.writeTag(); err != nil {
+		return nil, err
+	}
+	if text := s.conf.Get(keyUserMetadata); text != "" {
+		if i.Parameters == nil {
+			i.Parameters = map[string]string{}
+		}
+		i.Parameters["userMetadata"] = text
+	}
 	tx, err := c.Begin(ctx, i)
 	if err != nil {
 		return nil, err

@@ -207,6 +207,9 @@ func (d *driver) open(ctx context.Context) error {
 		Conf: d.conf.Get, Zone: d.conf.zone(), Dir: d.s.workspace, Out: d.s.console(d.q.name), Notice: d.notice,
 		Durable: d.conf.Get(keyDurability) == "power" && !d.temporary})
 	d.sink = sink
+	if own, ok := sink.(*deltaSink); ok {
+		own.own = d.readsTable
+	}
 	return err
 }
 

@@ -49,6 +49,8 @@ type SinkFormat struct {
 	Modes     []sinks.OutputMode
 	Options   []sources.OptionDoc
 	New       func(sinks.Def) (sinks.Sink, error)
+	// Refuse is the error of a mode that is not among Modes; nil: the general one.
+	Refuse func(sinks.OutputMode) error
 }
 
 func (f SinkFormat) accepts(m sinks.OutputMode) bool {
@@ -68,7 +70,7 @@ type Formats struct {
 }
 
 // later are formats that this program knows by name only: they are refused by name, not as unknown.
-var later = map[string]bool{"delta": true, "orc": true, "avro": true, "socket": true,
+var later = map[string]bool{"orc": true, "avro": true, "socket": true,
 	"nexmark": true, "statestore": true, "foreach": true}
 
 // AllFormats is every format of this program.
@@ -95,6 +97,7 @@ func AllFormats() Formats {
 		SinkFormat{Name: "memory", Temporary: true, Rows: true, Modes: all, Options: sinkmemory.Options(), New: sinkmemory.New},
 		SinkFormat{Name: "kafka", Modes: all, Options: sinkkafka.Options(), New: sinkkafka.New},
 		SinkFormat{Name: "noop", Temporary: true, Rows: true, Modes: all, Options: noop.Options(), New: noop.New})
+	f.addDelta()
 	return f
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"streamlab/columnar"
+	"streamlab/delta"
 	"streamlab/errs"
 	"streamlab/sinks"
 	"streamlab/sources"
@@ -99,6 +100,13 @@ func (w *DataFrameWriter) Save(ctx context.Context, path ...string) error {
 	if err != nil {
 		return err
 	}
+	if strings.EqualFold(w.format, "delta") {
+		target, _ := w.options.Get("path")
+		if len(path) > 0 && path[0] != "" {
+			target = path[0]
+		}
+		return w.saveDelta(ctx, mode, s.path(target))
+	}
 	f, err := s.formats.table(w.format)
 	if err != nil {
 		return err
@@ -151,6 +159,12 @@ func (w *DataFrameWriter) SaveAsTable(ctx context.Context, table string) error {
 	}
 	s := w.d.s
 	if r, ok := s.catalog.Lookup(table); ok && r.View == nil {
+		if t, ok := r.Table.(*delta.Table); ok && (mode == SaveAppend || mode == SaveOverwrite) {
+			if mode == SaveAppend {
+				return w.saveDelta(ctx, mode, t.Log().Root)
+			}
+			return w.createAs(ctx, "CREATE OR REPLACE TABLE ", table)
+		}
 		switch mode {
 		case SaveError:
 			return errs.New("TABLE_OR_VIEW_ALREADY_EXISTS", "relationName", quoteName(table))
@@ -161,8 +175,14 @@ func (w *DataFrameWriter) SaveAsTable(ctx context.Context, table string) error {
 		}
 		return w.insert(ctx, "OVERWRITE", table)
 	}
+	return w.createAs(ctx, "CREATE TABLE ", table)
+}
+
+// createAs makes a table of the rows.
+func (w *DataFrameWriter) createAs(ctx context.Context, how, table string) error {
+	s := w.d.s
 	var b strings.Builder
-	b.WriteString("CREATE TABLE " + quoteName(table) + " USING " + w.format)
+	b.WriteString(how + quoteName(table) + " USING " + w.format)
 	if len(w.partitionBy) > 0 {
 		b.WriteString(" PARTITIONED BY (" + quoteNames(w.partitionBy) + ")")
 	}
@@ -185,7 +205,7 @@ func (w *DataFrameWriter) SaveAsTable(ctx context.Context, table string) error {
 	c := s.child()
 	c.tag = s.tag
 	c.catalog.Register("__rows__", catalog.Relation{View: &catalog.View{Plan: plan.Node(w.d.node)}})
-	_, err = c.SQL(ctx, b.String())
+	_, err := c.SQL(ctx, b.String())
 	return err
 }
 

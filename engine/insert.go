@@ -33,7 +33,15 @@ func (s *Session) insert(ctx context.Context, n *plan.Insert) (*DataFrame, error
 	}
 	parts := []columnar.Partition{columnar.Batches{Name: "insert", List: rows}}
 	if !n.Overwrite || n.Replace == nil && n.Dynamic == nil {
-		if err := in.Insert(ctx, catalog.Insertion{Tag: s.tag, Rows: parts, Overwrite: n.Overwrite}); err != nil {
+		tag, err := s.writeTag()
+		if err != nil {
+			return nil, err
+		}
+		add := catalog.Insertion{Tag: tag, Rows: parts, Overwrite: n.Overwrite}
+		if text := s.conf.Get(keyUserMetadata); text != "" {
+			add.Options = map[string]string{"userMetadata": text}
+		}
+		if err := in.Insert(ctx, add); err != nil {
 			return nil, err
 		}
 		return s.answer(nil, nil)

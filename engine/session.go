@@ -11,6 +11,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"streamlab/delta"
 	"streamlab/engine/exec"
 	"streamlab/sql"
 	"streamlab/sql/catalog"
@@ -47,6 +48,7 @@ type Session struct {
 	formats   Formats
 	catalog   *catalog.Catalog
 	streams   *Streams
+	delta     *delta.Provider
 	events    ring
 	tag       catalog.Tag // of the writes of the statement that runs; see statements
 	streamIDs atomic.Int64
@@ -83,6 +85,7 @@ func NewSession(c Config) (*Session, error) {
 	if s.formats.Sources == nil {
 		s.formats = AllFormats()
 	}
+	s.wireDelta()
 	s.streams = newStreams(s)
 	return s, nil
 }
@@ -91,7 +94,7 @@ func NewSession(c Config) (*Session, error) {
 // everything else shared. It is not closed.
 func (s *Session) child() *Session {
 	c := &Session{conf: s.conf.clone(), dir: s.dir, workspace: s.workspace, out: s.out, consoleOf: s.consoleOf, log: s.log,
-		clock: s.clock, formats: s.formats, catalog: catalog.Overlay(s.catalog), streams: s.streams}
+		clock: s.clock, formats: s.formats, catalog: catalog.Overlay(s.catalog), streams: s.streams, delta: s.delta}
 	return c
 }
 

@@ -193,6 +193,9 @@ func (w *DataStreamWriter) prepare(path ...string) (*prepared, error) {
 		return nil, err
 	}
 	if !p.format.accepts(p.mode) {
+		if p.format.Refuse != nil {
+			return nil, p.format.Refuse(p.mode)
+		}
 		return nil, errs.New("STREAMING_OUTPUT_MODE.UNSUPPORTED_DATASOURCE", "outputMode", string(p.mode), "className", p.format.Name)
 	}
 	if err := p.refuseRealTime(); err != nil {
