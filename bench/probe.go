@@ -47,6 +47,10 @@ func Probes() []Probe {
 		{"open", "rows/s of a grouped stream, as fast as it can, with the workbench open ÷ headless, in interleaved pairs", probeOpen},
 		{"keys", "time from a key to its frame while 1,000,000 rows/s flow", probeKeys},
 		{"idle", "CPU of a workbench with nothing to do", probeIdle},
+		{"size", "time of a batch at S and at 10 S groups, recovery (P4), bytes a group", probeSize},
+		{"cold", "from process start to the first row (P1)", probeCold},
+		{"ten", "ten queries over one source ÷ one (P2)", probeTen},
+		{"resting", "CPU and memory of ten idle queries (P3)", probeResting},
 	}
 }
 
