@@ -35,6 +35,8 @@ type Result struct {
 	P99      float64   `json:"p99_ms,omitempty"`
 	CheckN   int64     `json:"rows,omitempty"`
 	Checksum string    `json:"checksum,omitempty"`
+	// Parts sums the durations of the progress reports up, in ms: where the time of the batches went.
+	Parts map[string]int64 `json:"parts_ms,omitempty"`
 }
 
 // Run runs a workload on the engine: available-now, one file a batch, durable state, into a sink that reads
@@ -64,7 +66,7 @@ func Run(ctx context.Context, w Workload, variant, data, scratch string, check b
 	if err != nil {
 		return nil, err
 	}
-	res := &Result{Engine: "streamlab", Workload: w.Name, Variant: variant}
+	res := &Result{Engine: "streamlab", Workload: w.Name, Variant: variant, Parts: map[string]int64{}}
 	writer := q.WriteStream().OutputMode(w.Mode).QueryName("bench").Trigger(engine.AvailableNow()).
 		Option("checkpointLocation", filepath.Join(dir, "chk"))
 	got := collected{keys: w.Keys}
@@ -92,6 +94,9 @@ func Run(ctx context.Context, w Workload, variant, data, scratch string, check b
 		if p.Sink.NumOutputRows > 0 {
 			res.OutRows += p.Sink.NumOutputRows
 		}
+		for name, ms := range p.DurationMs {
+			res.Parts[name] += ms
+		}
 		if input {
 			res.Batches++
 			res.BatchMs = append(res.BatchMs, p.TriggerMs())
@@ -105,7 +110,7 @@ func Run(ctx context.Context, w Workload, variant, data, scratch string, check b
 	if check {
 		sum := got.total()
 		res.CheckN, res.Checksum = sum.Rows, sum.String()
-		res.Seconds, res.BatchMs = 0, nil
+		res.Seconds, res.BatchMs, res.Parts = 0, nil, nil
 	}
 	return res, nil
 }

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"runtime"
+
 	"streamlab/store"
 )
 
@@ -15,12 +17,26 @@ const (
 	baseAfterDeltas = 1024
 )
 
-// saveTable gives a table's changes of the batch to the store. When the deltas have outgrown the last base
-// it writes a new one. The base holds the batch's own changes already, while it counts as the state before
-// them: replaying them over it changes nothing.
+// due says that a shard's deltas have outgrown its base, by how many bytes.
+func (st *segmentStats) due() (over int64, ok bool) {
+	over = st.delta - max(st.base, baseAfterBytes)
+	return over, over >= 0 || st.deltas >= baseAfterDeltas
+}
+
+// saveTable gives a table's changes of the batch to the store, and a new base when the deltas have outgrown the
+// last one.
 func saveTable(b *store.Batch, s store.Shard, t *table, refs []int, st *segmentStats, batch int64) error {
+	saveDelta(b, s, t, refs, st)
+	if _, ok := st.due(); ok && batch > 0 {
+		return saveBase(b, s, t, refs, st, batch)
+	}
+	return nil
+}
+
+// saveDelta gives a table's changes of the batch to the store.
+func saveDelta(b *store.Batch, s store.Shard, t *table, refs []int, st *segmentStats) {
 	if len(t.dirty) == 0 && len(t.dead) == 0 {
-		return nil
+		return
 	}
 	dirty := t.dirty
 	for i, g := range dirty {
@@ -41,9 +57,11 @@ func saveTable(b *store.Batch, s store.Shard, t *table, refs []int, st *segmentS
 		b.Delta(s, seg)
 	})
 	st.deltas++
-	if batch == 0 || st.delta < max(st.base, baseAfterBytes) && st.deltas < baseAfterDeltas {
-		return nil
-	}
+}
+
+// saveBase writes all of a table. The base holds the batch's own changes already, while it counts as the state
+// before them: replaying them over it changes nothing.
+func saveBase(b *store.Batch, s store.Shard, t *table, refs []int, st *segmentStats, batch int64) error {
 	var err error
 	st.base, st.delta, st.deltas = 0, 0, 0
 	encodeSegments(t, refs, nil, t.groups(nil), func(seg []byte) {
@@ -89,14 +107,37 @@ func loadTable(v *store.View, s store.Shard, t *table, refs []int, st *segmentSt
 	return nil
 }
 
+// save writes the changes of all ranges, and a base of one range at most: ranges grow alike, and all their bases
+// in one batch would make it stand out.
 func (o *stateAggregate) save(b *store.Batch, number int) error {
+	shard := func(i int) store.Shard { return store.Shard{Operator: number, Range: i} }
+	changed := 0
+	for _, a := range o.ranges {
+		changed += len(a.t.dirty) + len(a.t.dead)
+	}
+	workers := 1
+	if changed >= smallRows {
+		workers = min(runtime.GOMAXPROCS(0), ranges)
+	}
+	err := spread("save", workers, ranges, func(_, i int) error {
+		a := o.ranges[i]
+		saveDelta(b, shard(i), a.t, o.g.refs, &a.stats)
+		return nil
+	})
+	if err != nil || o.batch == 0 {
+		return err
+	}
+	pick, most := -1, int64(0)
 	for i, a := range o.ranges {
-		s := store.Shard{Operator: number, Range: i}
-		if err := saveTable(b, s, a.t, o.g.refs, &a.stats, o.batch); err != nil {
-			return err
+		if over, ok := a.stats.due(); ok && (pick < 0 || over > most) {
+			pick, most = i, over
 		}
 	}
-	return nil
+	if pick < 0 {
+		return nil
+	}
+	a := o.ranges[pick]
+	return saveBase(b, shard(pick), a.t, o.g.refs, &a.stats, o.batch)
 }
 
 func (o *stateAggregate) load(v *store.View, number int) error {

@@ -72,9 +72,12 @@ func encodeSegments(t *table, refs []int, dead, dirty []uint32, emit func([]byte
 			if isRefByte(refs, w*8) {
 				clear(vs)
 			} else {
-				off := t.extraAt() + w*8
+				off, mask := t.extraAt()+w*8, ^uint64(0)
+				if t.saved != nil {
+					mask = t.saved[w]
+				}
 				for k, g := range dirty[:nc] {
-					vs[k] = *(*uint64)(t.rec.Ptr(g, off))
+					vs[k] = *(*uint64)(t.rec.Ptr(g, off)) & mask
 				}
 			}
 			b = packColumn(b, vs)

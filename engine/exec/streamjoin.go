@@ -67,6 +67,9 @@ const (
 	never    = math.MaxInt64
 )
 
+// jSaved is what of a row's extra words is saved: its time and the matched flag. The chain is built anew.
+var jSaved = []uint64{^uint64(0), 0, 0xffffffff << 32}
+
 func (b *builder) streamJoin(x *plan.Join) (operator, error) {
 	switch x.Kind {
 	case plan.Inner, plan.LeftOuter, plan.RightOuter, plan.FullOuter, plan.LeftSemi:
@@ -623,6 +626,7 @@ func (o *streamJoin) needsBatch(w int64) bool {
 func (o *streamJoin) reset() {
 	for _, s := range o.sides {
 		s.rows, s.owners = newTable(s.rowLay, jExtra), newTable(s.keyLay, 8)
+		s.rows.saved = jSaved
 		s.x.reset()
 		s.next, s.stats = 0, segmentStats{}
 	}

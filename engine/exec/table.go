@@ -29,6 +29,7 @@ type table struct {
 	track   bool     // collect new groups in fresh
 	onlyNew bool     // groups that were there are not touched
 	fresh   []uint32 // new groups since the owner looked
+	saved   []uint64 // which bits of each word of the owner's part segments hold; nil: all
 }
 
 const (
@@ -297,7 +298,7 @@ func (t *table) bytes() int64 {
 // pack copies the live groups into a table of their own size; refs are the Refs of the owner's part.
 func (t *table) pack(refs []int) *table {
 	n := newTable(t.lay, t.rec.Stride()-t.extraAt())
-	n.epoch = t.epoch
+	n.epoch, n.saved = t.epoch, t.saved
 	for g := range uint32(t.rec.Len()) {
 		if !t.isLive(g) {
 			continue

@@ -142,7 +142,12 @@ func (r *run) small() bool {
 // parallel runs fn for 0..n-1 on the workers; with one unit or one worker on the calling goroutine. The
 // first error is returned after all have ended.
 func (r *run) parallel(name string, n int, fn func(w, i int) error) error {
-	if n <= 1 || r.workers <= 1 {
+	return spread(name, r.workers, n, fn)
+}
+
+// spread is parallel without a run.
+func spread(name string, workers, n int, fn func(w, i int) error) error {
+	if n <= 1 || workers <= 1 {
 		for i := range n {
 			if err := fn(0, i); err != nil {
 				return err
@@ -152,7 +157,7 @@ func (r *run) parallel(name string, n int, fn func(w, i int) error) error {
 	}
 	var next atomic.Int64
 	var failed atomic.Bool
-	hs := make([]*safego.Handle, min(r.workers, n))
+	hs := make([]*safego.Handle, min(workers, n))
 	for w := range hs {
 		hs[w] = safego.Go(fmt.Sprintf("%s %d", name, w), func() error {
 			for !failed.Load() {

@@ -281,7 +281,7 @@ func (s *shape) readable() error {
 }
 
 const (
-	leastPart = 1 << 20
+	leastPart = 256 << 10
 	mostPart  = 4 << 20
 	// mostParquet is larger: only whole row groups can be read apart.
 	mostParquet = 32 << 20
