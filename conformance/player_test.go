@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -251,10 +252,14 @@ func (p *player) step(ctx context.Context, step, next doc, number int) (got outc
 		checks = asList(get(p.scenario, "check"))
 	}
 	got.checks = p.answers(ctx, checks)
-	for _, folder := range texts(get(p.scenario, "tree")) {
+	trees, globs := texts(get(p.scenario, "tree")), texts(get(p.scenario, "texts"))
+	if err := p.renderCheckpoint(append(trees, globs...)); err != nil {
+		return got, err
+	}
+	for _, folder := range trees {
 		got.tree = append(got.tree, p.tree(folder)...)
 	}
-	if globs := texts(get(p.scenario, "texts")); globs != nil {
+	if globs != nil {
 		got.texts = p.textsOf(globs)
 	}
 	return got, nil
@@ -269,6 +274,45 @@ func (p *player) checkpoint() string {
 		return ""
 	}
 	return filepath.Join(p.work, str(v))
+}
+
+// renderCheckpoint writes the checkpoint as Spark's files beside our own, if a path speaks of them.
+func (p *player) renderCheckpoint(paths []string) error {
+	rel, err := filepath.Rel(p.work, p.checkpoint())
+	if err != nil {
+		return nil
+	}
+	for _, x := range paths {
+		if !strings.HasPrefix(x, rel+"/") {
+			continue
+		}
+		files, err := checkpointFiles(p.checkpoint(), p.retained(), len(asMap(get(p.scenario, "sources"))))
+		if err != nil {
+			return err
+		}
+		for _, old := range []string{"offsets", "commits", "sources"} {
+			if err := os.RemoveAll(filepath.Join(p.checkpoint(), old)); err != nil {
+				return err
+			}
+		}
+		for name, text := range files {
+			path := filepath.Join(p.checkpoint(), name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				return err
+			}
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return nil
+}
+
+// retained is how many batches a checkpoint keeps by the session's settings.
+func (p *player) retained() int64 {
+	n, _ := strconv.ParseInt(p.session.Conf().Get("spark.sql.streaming.minBatchesToRetain"), 10, 64)
+	return n
 }
 
 // photograph keeps, from now until the function it returns is called, a copy of the checkpoint as it is

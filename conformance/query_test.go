@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -18,8 +19,13 @@ func (p *player) run(ctx context.Context, crash doc, got *outcome) error {
 		return nil
 	}
 	p.query, got.started = q, true
-	if has(get(p.scenario, "trigger"), "processingTime") {
-		if err = q.ProcessAllAvailable(ctx); err == nil {
+	if has(get(p.scenario, "trigger"), "processingTime") || has(p.scenario, "runFor") {
+		if has(p.scenario, "runFor") && has(get(p.scenario, "sources"), "r") { // a source that never ends
+			for len(q.RecentProgress()) == 0 && ctx.Err() == nil && q.IsActive() {
+				runtime.Gosched()
+			}
+			err = q.Stop()
+		} else if err = q.ProcessAllAvailable(ctx); err == nil {
 			err = q.Stop()
 		}
 	}

@@ -14,7 +14,7 @@ var unitMicros = map[string]int64{
 
 // ParseInterval reads the interval texts of triggers (SparkIntervalUtils.stringToInterval, which is not
 // the parser of SQL): "10 seconds", "interval 1 minute -5 seconds", any number of units added up.
-// Errors: INVALID_INTERVAL_FORMAT.*, _LEGACY_ERROR_TEMP_3262 where months are left, NEGATIVE_TRIGGER_INTERVAL.
+// An interval longer than a time.Duration is the longest. Errors: INVALID_INTERVAL_FORMAT.*, _LEGACY_ERROR_TEMP_3262 where months are left, NEGATIVE_TRIGGER_INTERVAL.
 func ParseInterval(text string) (time.Duration, error) {
 	input := text
 	fail := func(sub string, params ...any) error {
@@ -39,9 +39,9 @@ func ParseInterval(text string) (time.Duration, error) {
 	var months, micros int64
 	for s != "" {
 		word := firstWord(s)
-		negative := false
+		negative, signed := false, false
 		if s[0] == '+' || s[0] == '-' {
-			negative = s[0] == '-'
+			negative, signed = s[0] == '-', true
 			s = strings.TrimLeft(s[1:], " \t\n\r\f\v")
 			if s == "" {
 				return 0, fail("MISSING_NUMBER", "word", word)
@@ -76,6 +76,9 @@ func ParseInterval(text string) (time.Duration, error) {
 			}
 			i = j
 		} else if i == 0 {
+			if signed {
+				return 0, fail("INVALID_VALUE", "value", number)
+			}
 			return 0, fail("UNRECOGNIZED_NUMBER", "number", number)
 		}
 		if i < len(s) && !isSpace(s[i]) {
@@ -119,7 +122,7 @@ func ParseInterval(text string) (time.Duration, error) {
 	if micros < 0 {
 		return 0, errs.New("NEGATIVE_TRIGGER_INTERVAL", "interval", input)
 	}
-	return time.Duration(micros/1000) * time.Millisecond, nil
+	return time.Duration(min(micros/1000, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond, nil
 }
 
 func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }

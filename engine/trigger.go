@@ -99,3 +99,6 @@ func ParseTrigger(kind, value string) (Trigger, error) {
 	}
 	return Trigger{}, errs.New("INVALID_PARAMETER_VALUE.TRIGGER", "trigger", kind, "value", value)
 }
+
+// Interval is the time between two micro-batches, or of an epoch; 0 for triggers without one.
+func (t Trigger) Interval() time.Duration { return t.every }

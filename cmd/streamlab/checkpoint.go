@@ -201,11 +201,11 @@ func newCheckpointCommand(a *app) *cobra.Command {
 			if !ok {
 				return errs.New("NO_BATCH", "batch", n, "from", from(cp), "to", to(cp))
 			}
-			rows := [][]string{{fmt.Sprintf("offsets/%d", n), offsetsText(o)}}
+			rows := [][]string{{fmt.Sprintf("offsets/%d", n), o.Text()}}
 			if e, ok, err := cp.Commits(n); err != nil {
 				return err
 			} else if ok {
-				rows = append(rows, []string{fmt.Sprintf("commits/%d", n), commitText(e)})
+				rows = append(rows, []string{fmt.Sprintf("commits/%d", n), e.Text()})
 			}
 			if a.output != "table" && a.output != "wide" {
 				return a.table("log", []string{"file", "text"}, rows)
@@ -315,31 +315,6 @@ func folderSize(dir string) int64 {
 	}
 	walk(dir)
 	return n
-}
-
-// offsetsText is an entry in the form of Spark's offset log.
-func offsetsText(o store.OffsetEntry) string {
-	meta, err := json.Marshal(struct {
-		Watermark int64             `json:"batchWatermarkMs"`
-		Timestamp int64             `json:"batchTimestampMs"`
-		Conf      map[string]string `json:"conf"`
-	}{o.BatchWatermarkMs, o.BatchTimestampMs, o.Conf})
-	if err != nil {
-		return err.Error()
-	}
-	text := "v1\n" + string(meta)
-	for _, x := range o.Offsets {
-		if x == "" {
-			x = "-"
-		}
-		text += "\n" + x
-	}
-	return text
-}
-
-// commitText is an entry in the form of Spark's commit log.
-func commitText(c store.CommitEntry) string {
-	return fmt.Sprintf("v1\n{\"nextBatchWatermarkMs\":%d}", c.NextBatchWatermarkMs)
 }
 
 func millis(ms int64) string { return timeOf(ms).Format(engine.TimestampLayout) }

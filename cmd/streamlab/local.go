@@ -348,7 +348,7 @@ func (b *localLab) CheckpointBatch(_ context.Context, query string, batch int64)
 		f, t := cp.Retained()
 		return nil, errs.New("NO_BATCH", "batch", batch, "from", f, "to", t)
 	}
-	x := &screen.CheckpointBatch{ID: batch, Written: timeOf(o.BatchTimestampMs), OffsetsText: offsetsText(o), StateVersion: -1}
+	x := &screen.CheckpointBatch{ID: batch, Written: timeOf(o.BatchTimestampMs), OffsetsText: o.Text(), StateVersion: -1}
 	var before []string
 	if batch > 0 {
 		if prev, ok, err := cp.Offsets(batch - 1); err == nil && ok {
@@ -374,7 +374,7 @@ func (b *localLab) CheckpointBatch(_ context.Context, query string, batch int64)
 	if c, ok, err := cp.Commits(batch); err != nil {
 		return nil, err
 	} else if ok {
-		x.HasCommit, x.CommitText, x.StateVersion = true, commitText(c), batch+1
+		x.HasCommit, x.CommitText, x.StateVersion = true, c.Text(), batch+1
 	}
 	return x, nil
 }

@@ -54,5 +54,5 @@ func (s *sink) AddBatch(ctx context.Context, b sinks.Batch) error {
 }
 
 func (s *sink) Close() error         { return nil }
-func (s *sink) Description() string  { return "noop-table" }
+func (s *sink) Description() string  { return "NoopTable" }
 func (s *sink) NumOutputRows() int64 { return s.rows }

@@ -32,6 +32,7 @@ func Options() []sources.OptionDoc {
 }
 
 type source struct {
+	told     sources.Offset // by LatestOffset
 	opts     ramp
 	parts    int
 	now      func() time.Time
@@ -175,8 +176,12 @@ func (s *source) LatestOffset(_ context.Context, start sources.Offset, _ sources
 		}
 		sec = max(sec, from)
 	}
-	return sources.Offset(strconv.FormatInt(sec, 10)), nil
+	s.told = sources.Offset(strconv.FormatInt(sec, 10))
+	return s.told, nil
 }
+
+// ReportLatestOffset is the last answer of LatestOffset: a rate has no end beyond it.
+func (s *source) ReportLatestOffset() sources.Offset { return s.told }
 
 func (s *source) PrepareAvailableNow(context.Context) error {
 	if err := s.open(); err != nil {

@@ -197,10 +197,17 @@ func (c *streamCheck) rules(n, parent Node, above []Node) error {
 			column := name + " OVER " + w.over
 			if p, ok := parent.(*Project); ok {
 				at := len(x.Child.Schema())
+				inside := true // of another expression: then Spark's analysis names the column
 				for i, e := range p.Exprs {
-					if col, isCol := e.(*expr.Column); isCol && col.Index == at && p.Out[i].Name != w.Text {
-						column = p.Out[i].Name
+					if col, isCol := e.(*expr.Column); isCol && col.Index == at {
+						inside = false
+						if p.Out[i].Name != w.Text {
+							column = p.Out[i].Name
+						}
 					}
+				}
+				if inside {
+					column = "_we0"
 				}
 			}
 			return errs.New("NON_TIME_WINDOW_NOT_SUPPORTED_IN_STREAMING", "windowFunc", strings.ToUpper(ranked(w, name)),
