@@ -3,11 +3,11 @@ package engine
 import (
 	"context"
 	"sort"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"streamlab/errs"
+	"streamlab/sql"
 	"streamlab/sql/catalog"
 	"streamlab/sql/plan"
 	"streamlab/sql/types"
@@ -17,23 +17,13 @@ import (
 func (s *Session) command(ctx context.Context, n plan.Node) (*DataFrame, error) {
 	switch c := n.(type) {
 	case *plan.CreateView:
-		if old, ok := s.catalog.Lookup(c.Name); ok && !c.Replace {
-			if c.IfNotExists {
-				return s.answer(nil, nil)
-			}
-			if old.View != nil {
-				return nil, errs.New("TEMP_TABLE_OR_VIEW_ALREADY_EXISTS", "relationName", quoteName(c.Name))
-			}
-		}
-		s.catalog.Register(c.Name, catalog.Relation{View: &catalog.View{Plan: c.Query, SQL: c.Text}})
-		return s.answer(nil, nil)
+		return s.createView(c)
 	case *plan.CreateTable:
 		return s.createTable(ctx, c)
-	case *plan.Drop:
-		if !s.catalog.Drop(c.Name) && !c.IfExists {
-			return nil, errs.New("TABLE_OR_VIEW_NOT_FOUND", "relationName", quoteName(c.Name))
-		}
-		return s.answer(nil, nil)
+	case *plan.CreateFunction:
+		return s.createFunction(c)
+	case *plan.CacheTable:
+		return s.cacheTable(ctx, c)
 	case *plan.Insert:
 		return s.insert(ctx, c)
 	case *plan.InsertDirectory:
@@ -48,35 +38,161 @@ func (s *Session) command(ctx context.Context, n plan.Node) (*DataFrame, error) 
 		return s.delete(ctx, c)
 	case *plan.Merge:
 		return s.merge(ctx, c)
+	case *plan.Declare:
+		return s.declare(ctx, c)
+	case *plan.SetVariable:
+		return s.setVariable(ctx, c)
+	case *plan.Execute:
+		return s.execute(ctx, c)
 	case *plan.Set:
 		return s.set(c)
 	case *plan.Reset:
-		if c.Key != "" {
-			s.conf.Unset(c.Key)
-		} else {
-			for k := range s.conf.All() {
-				s.conf.Unset(k)
-			}
-		}
-		return s.answer(nil, nil)
-	case *plan.Show:
-		return s.show(c)
-	case *plan.Describe:
-		var rows [][]any
-		for _, f := range c.Target {
-			rows = append(rows, []any{f.Name, f.Type.Simple(), comment(f)})
-		}
-		return s.answer(types.Schema{text("col_name"), text("data_type"), nullable("comment")}, rows)
+		return s.reset(c)
+	case *plan.DescribeQuery:
+		return s.answer(describeSchema, columnRows(c.Target))
 	case *plan.Explained:
 		return s.answer(types.Schema{text("plan")}, [][]any{{plan.Explain(plan.Optimize(c.Query))}})
 	case *plan.Raw:
-		return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "The statement "+c.Kind)
+		r := &statement{s: s, ctx: ctx, text: c.Text}
+		return r.run(c.Stmt)
 	}
 	return &DataFrame{s: s, node: n}, nil
 }
 
+// statement is one whose names are looked up while it is carried out.
+type statement struct {
+	s    *Session
+	ctx  context.Context
+	text string // of all, for places of errors
+}
+
+// fail makes an error at a part of the text.
+func (r *statement) fail(at sql.Span, condition string, params ...any) error {
+	e := errs.New(condition, params...)
+	if r.text == "" || at.End == 0 {
+		return e
+	}
+	pos, line := sql.Place(r.text, at)
+	return e.At(pos).WithExcerpt(line)
+}
+
+func (r *statement) none() (*DataFrame, error) { return r.s.answer(nil, nil) }
+
+// done is the answer of a statement that gives no rows, unless it failed.
+func (r *statement) done(err error) (*DataFrame, error) {
+	if err != nil {
+		return nil, err
+	}
+	return r.none()
+}
+
+func (r *statement) run(st sql.Statement) (*DataFrame, error) {
+	switch c := st.(type) {
+	case *sql.Drop:
+		return r.drop(c)
+	case *sql.Show:
+		return r.show(c)
+	case *sql.Describe:
+		return r.describe(c)
+	case *sql.Command:
+		return r.command(c)
+	}
+	return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "This statement")
+}
+
+func (r *statement) command(c *sql.Command) (*DataFrame, error) {
+	switch d := c.Detail.(type) {
+	case *sql.CreateSchema:
+		return r.createSchema(c, d)
+	case *sql.AlterSchema:
+		return r.alterSchema(c, d)
+	case *sql.Alter:
+		return r.alter(c, d)
+	case *sql.CommentOn:
+		return r.comment(c, d)
+	case *sql.Optimize:
+		return r.optimize(c, d)
+	case *sql.Vacuum:
+		return r.vacuum(c, d)
+	case *sql.Restore:
+		return r.restore(c, d)
+	case *sql.Analyze:
+		return r.analyze(c, d)
+	case *sql.Truncate:
+		return r.truncate(c, d)
+	}
+	switch c.Kind {
+	case "USE":
+		return r.use(c)
+	case "CACHE":
+		_, err := r.relation(c.Name, c.NameSpan, plan.SearchPath(r.s.catalog))
+		return r.done(err)
+	case "UNCACHE":
+		if c.IfExists {
+			return r.none()
+		}
+		_, err := r.relation(c.Name, c.NameSpan, plan.SearchPath(r.s.catalog))
+		return r.done(err)
+	case "REFRESH":
+		if c.Path != "" {
+			return r.none()
+		}
+		_, err := r.relation(c.Name, c.NameSpan, plan.CommandPath(r.s.catalog))
+		return r.done(err)
+	case "REFRESH FUNCTION":
+		if _, ok := r.s.catalog.Function(c.Name); !ok {
+			return nil, errs.New("ROUTINE_NOT_FOUND", "routineName", r.routine(c.Name, false))
+		}
+		return r.none()
+	case "CLEAR CACHE":
+		return r.none()
+	}
+	return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "The statement "+c.Kind)
+}
+
+// relation finds what a name stands for; path is what an error shows as searched.
+func (r *statement) relation(parts []string, at sql.Span, path string) (catalog.Relation, error) {
+	if rel, ok := r.s.catalog.Find(parts); ok {
+		return rel, nil
+	}
+	if len(parts) == 2 {
+		if t, ok, err := r.s.catalog.File(parts[0], parts[1]); ok {
+			return catalog.Relation{Name: parts[1], Table: t}, err
+		}
+	}
+	return catalog.Relation{}, r.fail(at, "TABLE_OR_VIEW_NOT_FOUND", "relationName", quoteParts(parts), "searchPath", path)
+}
+
+// table finds a table; operation is what a view is refused with.
+func (r *statement) table(parts []string, at sql.Span, operation string) (catalog.Relation, error) {
+	rel, err := r.relation(parts, at, plan.CommandPath(r.s.catalog))
+	if err == nil && rel.Table == nil {
+		err = r.fail(at, "EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE", "viewName", quoteParts(fullParts(rel, parts)), "operation", operation)
+	}
+	return rel, err
+}
+
+// fullParts is the name of a relation with catalog and database; temporary ones as they were written.
+func fullParts(rel catalog.Relation, parts []string) []string {
+	if rel.Temporary || rel.Database == "" {
+		return parts
+	}
+	return []string{"spark_catalog", rel.Database, rel.Name}
+}
+
+func quoteParts(parts []string) string {
+	b := []byte{}
+	for i, p := range parts {
+		if i > 0 {
+			b = append(b, '.')
+		}
+		b = append(b, types.Quote(p)...)
+	}
+	return string(b)
+}
+
 func comment(f types.Field) any {
-	if c, ok := f.Metadata["comment"]; ok {
+	if c, ok := f.Metadata[catalog.Comment]; ok {
 		return c
 	}
 	return nil
@@ -101,117 +217,12 @@ func (s *Session) answer(schema types.Schema, rows [][]any) (*DataFrame, error) 
 	return &DataFrame{s: s, node: v}, nil
 }
 
-func (s *Session) set(c *plan.Set) (*DataFrame, error) {
-	schema := types.Schema{text("key"), text("value")}
-	switch {
-	case c.HasValue:
-		if err := s.conf.Set(c.Key, c.Value); err != nil {
-			return nil, err
-		}
-		return s.answer(schema, [][]any{{c.Key, c.Value}})
-	case c.Key != "":
-		v := s.conf.Get(c.Key)
-		if v == "" {
-			v = "<undefined>"
-		}
-		return s.answer(schema, [][]any{{c.Key, v}})
-	}
-	all := s.conf.All()
-	keys := make([]string, 0, len(all))
-	for k := range all {
+// sortedKeys lists the keys of a map in order.
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
 		keys = append(keys, k)
 	}
 	sort.Strings(keys)
-	var rows [][]any
-	for _, k := range keys {
-		rows = append(rows, []any{k, all[k]})
-	}
-	return s.answer(schema, rows)
-}
-
-func (s *Session) show(c *plan.Show) (*DataFrame, error) {
-	switch c.What {
-	case "TABLES", "VIEWS":
-		var rows [][]any
-		for _, n := range s.catalog.Names() {
-			r, _ := s.catalog.Lookup(n)
-			if c.What == "VIEWS" && r.View == nil || !matches(c.Like, n) {
-				continue
-			}
-			space := "default"
-			if r.View != nil || r.Stream != nil {
-				space = ""
-			}
-			rows = append(rows, []any{space, n, r.View != nil || r.Stream != nil})
-		}
-		first := "namespace"
-		second := "tableName"
-		if c.What == "VIEWS" {
-			second = "viewName"
-		}
-		return s.answer(types.Schema{text(first), text(second), {Name: "isTemporary", Type: types.Of(types.Boolean)}}, rows)
-	}
-	return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "SHOW "+c.What)
-}
-
-// matches is Spark's pattern of SHOW: * is any text, | separates alternatives; case does not matter.
-func matches(pattern, name string) bool {
-	if pattern == "" {
-		return true
-	}
-	for _, alt := range strings.Split(pattern, "|") {
-		parts := strings.Split(strings.ToLower(strings.TrimSpace(alt)), "*")
-		n := strings.ToLower(name)
-		ok := strings.HasPrefix(n, parts[0])
-		if ok && len(parts) == 1 {
-			ok = n == parts[0]
-		}
-		rest := n
-		if ok {
-			rest = n[len(parts[0]):]
-		}
-		for i := 1; ok && i < len(parts); i++ {
-			if i == len(parts)-1 {
-				ok = strings.HasSuffix(rest, parts[i])
-				break
-			}
-			k := strings.Index(rest, parts[i])
-			ok = k >= 0
-			if ok {
-				rest = rest[k+len(parts[i]):]
-			}
-		}
-		if ok {
-			return true
-		}
-	}
-	return false
-}
-
-func (s *Session) createTable(ctx context.Context, c *plan.CreateTable) (*DataFrame, error) {
-	if _, ok := s.catalog.Lookup(c.Name); ok && !c.Stmt.Replace {
-		if c.Stmt.IfNotExists {
-			return s.answer(nil, nil)
-		}
-		return nil, errs.New("TABLE_OR_VIEW_ALREADY_EXISTS", "relationName", quoteName(c.Name))
-	}
-	if later[c.Stmt.Using] && c.Stmt.Using != "parquet" {
-		return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "CREATE TABLE … USING "+c.Stmt.Using)
-	}
-	if c.Stmt.Location != "" {
-		return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "CREATE TABLE … LOCATION")
-	}
-	h := newHeap(catalog.Definition{Columns: c.Columns}, nil)
-	if c.Query != nil {
-		rows, schema, err := s.collect(ctx, plan.Optimize(c.Query))
-		if err != nil {
-			return nil, err
-		}
-		if h.def.Columns == nil {
-			h.def.Columns = schema
-		}
-		h.rows = rows
-	}
-	s.catalog.Register(c.Name, catalog.Relation{Table: h})
-	return s.answer(nil, nil)
+	return keys
 }

@@ -74,6 +74,8 @@ var settings = []Setting{
 type Conf struct {
 	mu sync.RWMutex
 	m  map[string]string
+	// initial is what the session began with: RESET goes back to it.
+	initial map[string]string
 }
 
 func newConf(set map[string]string) (*Conf, error) {
@@ -88,6 +90,7 @@ func newConf(set map[string]string) (*Conf, error) {
 			return nil, err
 		}
 	}
+	c.initial = c.All()
 	return c, nil
 }
 
@@ -150,6 +153,17 @@ func (c *Conf) Unset(key string) {
 	c.mu.Unlock()
 }
 
+// Reset takes a setting back to what the session began with.
+func (c *Conf) Reset(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if v, ok := c.initial[key]; ok {
+		c.m[key] = v
+		return
+	}
+	delete(c.m, key)
+}
+
 // Get is the value of a setting, its default if it is not set, "" if it is unknown.
 func (c *Conf) Get(key string) string {
 	c.mu.RLock()
@@ -173,7 +187,7 @@ func (c *Conf) All() map[string]string {
 	return m
 }
 
-func (c *Conf) clone() *Conf { return &Conf{m: c.All()} }
+func (c *Conf) clone() *Conf { return &Conf{m: c.All(), initial: c.initial} }
 
 func (c *Conf) flag(key string) bool {
 	b, _ := strconv.ParseBool(strings.ToLower(c.Get(key)))

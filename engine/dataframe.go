@@ -140,11 +140,7 @@ func (s *Session) run(ctx context.Context, st sql.Statement, text string, params
 		return nil, err
 	}
 	conf.Text = text
-	n, err := plan.Analyze(st, s.catalog, conf)
-	if err != nil {
-		return nil, err
-	}
-	return s.command(ctx, n)
+	return s.analysed(ctx, st, conf)
 }
 
 // Explain is the plan as lines of text; the error's text if the chain has one.

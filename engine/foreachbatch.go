@@ -156,7 +156,7 @@ func (s *Session) checkStatements(list []Statement, schema types.Schema) error {
 		if st.SQL == "" {
 			continue
 		}
-		stmts, err := sql.Parse(st.SQL)
+		stmts, err := parseOptions(c.conf).Parse(st.SQL)
 		if err == nil {
 			for _, x := range stmts {
 				switch x.(type) {

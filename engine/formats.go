@@ -67,6 +67,8 @@ type Formats struct {
 	Sources []SourceFormat
 	Tables  []TableFormat
 	Sinks   []SinkFormat
+	// Providers make the tables of CREATE TABLE … USING; formats of files that none makes are kept in memory.
+	Providers []catalog.Provider
 }
 
 // later are formats that this program knows by name only: they are refused by name, not as unknown.

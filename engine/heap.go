@@ -20,6 +20,41 @@ type heap struct {
 	mu   sync.Mutex
 	def  catalog.Definition
 	rows []arrow.RecordBatch
+	made map[string]bool // partitions that ADD PARTITION made
+}
+
+func (h *heap) madePartitions() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return sortedKeys(h.made)
+}
+
+func (h *heap) makePartition(p string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.made == nil {
+		h.made = map[string]bool{}
+	}
+	h.made[p] = true
+}
+
+// unmakePartitions forgets made partitions; true if there was one.
+func (h *heap) unmakePartitions(gone func(string) bool) (some bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for p := range h.made {
+		if gone(p) {
+			delete(h.made, p)
+			some = true
+		}
+	}
+	return some
+}
+
+func (h *heap) rename(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.def.Name = name
 }
 
 func newHeap(d catalog.Definition, rows []arrow.RecordBatch) *heap { return &heap{def: d, rows: rows} }

@@ -217,12 +217,7 @@ func (s *Session) Script(ctx context.Context, text string, params Params) (*Data
 }
 
 // parseOptions are the settings that change how text is read.
-func parseOptions(c *Conf) sql.Options {
-	return sql.Options{EnforceReserved: c.Get(keyANSI) != "false" && c.Get("spark.sql.ansi.enforceReservedKeywords") == "true",
-		DoubleQuotedIdentifiers: c.Get(keyANSI) != "false" && c.Get("spark.sql.ansi.doubleQuotedIdentifiers") == "true",
-		EscapedStringLiterals:   c.Get("spark.sql.parser.escapedStringLiterals") == "true",
-		LegacySetOps:            c.Get("spark.sql.legacy.setopsPrecedence.enabled") == "true"}
-}
+func parseOptions(c *Conf) sql.Options { return planConf(c).Parser() }
 
 // Table gives the DataFrame of a name of the catalog.
 func (s *Session) Table(name string) (*DataFrame, error) {

@@ -17,12 +17,17 @@ type CreateView struct {
 	Properties  []Property
 	Query       *Query
 	QueryText   string // of the query, as written
+	// Using is the format of CREATE TEMPORARY VIEW … USING, which has no Query; Schema the DDL of its columns.
+	Using   string
+	Options []Property
+	Schema  string
 }
 
 // CreateTable is CREATE [OR REPLACE] TABLE.
 type CreateTable struct {
 	Span
 	Name        []string
+	NameSpan    Span
 	Replace     bool
 	IfNotExists bool
 	Columns     string // DDL text of Cols: names, types, NOT NULL, COMMENT; "" if none
@@ -36,6 +41,7 @@ type CreateTable struct {
 	Comment     string
 	Options     []Property
 	Properties  []Property
+	LikeSpan    Span
 	Like        []string // CREATE TABLE t LIKE other; nil else
 	Query       *Query
 }
@@ -169,7 +175,9 @@ type Describe struct {
 	NameSpan Span
 	Path     string
 	Column   []string
-	Query    *Query
+	// Partition is DESCRIBE t PARTITION (…); nil else.
+	Partition []Property
+	Query     *Query
 }
 
 // Show is SHOW. What: TABLES, VIEWS, COLUMNS, FUNCTIONS, SCHEMAS, PARTITIONS, TBLPROPERTIES, CREATE TABLE,
@@ -183,6 +191,9 @@ type Show struct {
 	Like     string
 	HasLike  bool
 	Key      string
+	// HasSchema says that Name is a database (of FUNCTIONS). Partition is of PARTITIONS.
+	HasSchema bool
+	Partition []Property
 }
 
 // Explain is EXPLAIN [mode] statement.

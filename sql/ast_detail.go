@@ -20,6 +20,8 @@ type Detail interface{ detail() }
 //	DROP PARTITION       Partition, IfExists
 //	DROP FEATURE         To[0]
 //	SET LOCATION         Location
+//	SET SERDEPROPERTIES  Properties
+//	RENAME PARTITION     Partition, ToPartition
 //	AS                   Query, of a view
 type Alter struct {
 	Action     string
@@ -34,7 +36,19 @@ type Alter struct {
 	Location   string
 	Query      *Query
 	QueryText  string
+	// ToPartition is the second PARTITION of RENAME PARTITION; the first is Partition.
+	ToPartition []Property
 }
+
+// AlterSchema is ALTER SCHEMA. Action: SET PROPERTIES, UNSET PROPERTIES (keys only), SET LOCATION.
+type AlterSchema struct {
+	Action     string
+	Properties []Property
+	Location   string
+}
+
+// Truncate is TRUNCATE TABLE t [PARTITION (…)].
+type Truncate struct{ Partition []Property }
 
 // Optimize is OPTIMIZE t [FULL] [WHERE e] [ZORDER BY (…)].
 type Optimize struct {
@@ -62,9 +76,6 @@ type Cache struct {
 	Query   *Query
 }
 
-// UseCatalog is USE CATALOG; USE and USE SCHEMA have no detail.
-type UseCatalog struct{}
-
 // CreateSchema is CREATE SCHEMA or DATABASE.
 type CreateSchema struct {
 	IfNotExists bool
@@ -83,6 +94,7 @@ type CreateFunction struct {
 	Table       []ColumnDef // RETURNS TABLE (…)
 	IsTable     bool        // RETURNS TABLE, with or without columns
 	Comment     string
+	Class       string // of Java: CREATE FUNCTION f AS 'class'
 	Body        Expr
 	Query       *Query
 }
@@ -130,11 +142,12 @@ type CommentOn struct {
 }
 
 func (*Alter) detail()          {}
+func (*AlterSchema) detail()    {}
+func (*Truncate) detail()       {}
 func (*Optimize) detail()       {}
 func (*Vacuum) detail()         {}
 func (*Restore) detail()        {}
 func (*Cache) detail()          {}
-func (*UseCatalog) detail()     {}
 func (*CreateSchema) detail()   {}
 func (*CreateFunction) detail() {}
 func (*Declare) detail()        {}

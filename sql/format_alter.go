@@ -7,6 +7,10 @@ func (f *formatter) createFunction(c *Command, d *CreateFunction) {
 	f.put("FUNCTION ")
 	f.flag(d.IfNotExists, "IF NOT EXISTS ")
 	f.name(c.Name)
+	if d.Class != "" {
+		f.put(" AS ", quoteString(d.Class))
+		return
+	}
 	f.put("(")
 	list(f, d.Params, f.columnDef)
 	f.put(")")
@@ -52,6 +56,12 @@ func (f *formatter) alter(d *Alter) {
 		f.put("PARTITION ")
 		f.partition(d.Partition)
 		return
+	case "RENAME PARTITION":
+		f.put("PARTITION ")
+		f.partition(d.Partition)
+		f.put(" RENAME TO PARTITION ")
+		f.partition(d.ToPartition)
+		return
 	case "DROP PARTITION":
 		f.put("DROP ")
 		f.flag(d.IfExists, "IF EXISTS ")
@@ -80,7 +90,7 @@ func (f *formatter) alter(d *Alter) {
 		f.put(" ")
 		f.name(d.Targets[0])
 		f.alterColumn(d.Change, d.Columns[0])
-	case "SET TBLPROPERTIES":
+	case "SET TBLPROPERTIES", "SET SERDEPROPERTIES":
 		f.put(" ")
 		f.properties(d.Properties)
 	case "UNSET TBLPROPERTIES":

@@ -100,6 +100,14 @@ func (f *formatter) createView(v *CreateView) {
 	f.put("VIEW ")
 	f.flag(v.IfNotExists, "IF NOT EXISTS ")
 	f.name(v.Name)
+	if v.Using != "" {
+		if v.Schema != "" {
+			f.put(" (", v.Schema, ")")
+		}
+		f.put(" USING ", v.Using)
+		f.propertiesIf(" OPTIONS ", v.Options)
+		return
+	}
 	if v.Columns != nil {
 		f.put(" (")
 		for i, c := range v.Columns {
@@ -270,6 +278,10 @@ func (f *formatter) describe(d *Describe) {
 	f.put(d.What, " ")
 	f.flag(d.Extended, "EXTENDED ")
 	f.target(d.Name, d.Path)
+	if d.Partition != nil {
+		f.put(" PARTITION ")
+		f.partition(d.Partition)
+	}
 	if d.Column != nil {
 		f.put(" ")
 		f.name(d.Column)
@@ -293,6 +305,10 @@ func (f *formatter) show(s *Show) {
 		if s.Key != "" {
 			f.put(" (", quoteString(s.Key), ")")
 		}
+		if s.Partition != nil {
+			f.put(" PARTITION ")
+			f.partition(s.Partition)
+		}
 		return
 	}
 	if s.Name != nil {
@@ -311,6 +327,26 @@ func (f *formatter) command(c *Command) {
 		f.target(c.Name, c.Path)
 		f.put(" ")
 		f.alter(d)
+	case *AlterSchema:
+		f.put("ALTER SCHEMA ")
+		f.target(c.Name, c.Path)
+		switch d.Action {
+		case "SET PROPERTIES":
+			f.propertiesIf(" SET DBPROPERTIES ", d.Properties)
+		case "UNSET PROPERTIES":
+			f.put(" UNSET DBPROPERTIES (")
+			list(f, d.Properties, func(p Property) { f.put(quoteString(p.Key)) })
+			f.put(")")
+		default:
+			f.put(" SET LOCATION ", quoteString(d.Location))
+		}
+	case *Truncate:
+		f.put("TRUNCATE TABLE ")
+		f.target(c.Name, c.Path)
+		if d.Partition != nil {
+			f.put(" PARTITION ")
+			f.partition(d.Partition)
+		}
 	case *Optimize:
 		f.put("OPTIMIZE ")
 		f.target(c.Name, c.Path)
@@ -343,9 +379,6 @@ func (f *formatter) command(c *Command) {
 			f.put(" AS ")
 			f.query(d.Query)
 		}
-	case *UseCatalog:
-		f.put("USE CATALOG ")
-		f.name(c.Name)
 	case *CreateSchema:
 		f.put("CREATE SCHEMA ")
 		f.flag(d.IfNotExists, "IF NOT EXISTS ")

@@ -63,6 +63,17 @@ func (o Options) ParseStatement(text string) (st Statement, err error) {
 	return st, err
 }
 
+// ParseMarked is ParseStatement that tells which markers stand in the text: whether there are named ones, and
+// the number of ?.
+func (o Options) ParseMarked(text string) (st Statement, named bool, positional int, err error) {
+	err = o.run(text, func(p *parser) {
+		st = p.statement()
+		p.end()
+		named, positional = p.named, p.params
+	})
+	return st, named, positional, err
+}
+
 // ParseQuery is ParseQuery under these settings.
 func (o Options) ParseQuery(text string) (q *Query, err error) {
 	err = o.run(text, func(p *parser) { q = p.query(); p.end() })

@@ -40,7 +40,7 @@ func (p *parser) alter() Statement {
 	case "TABLE", "VIEW":
 		p.skip(1)
 	case "SCHEMA", "DATABASE", "NAMESPACE":
-		p.refuse(p.tok().Span, "ALTER "+p.word(0), "")
+		return p.alterSchema(c, start)
 	default:
 		p.unexpected("TABLE", "VIEW")
 	}
@@ -90,10 +90,47 @@ func (p *parser) alter() Statement {
 	case p.kw("SET", "LOCATION"):
 		d.Action = "SET LOCATION"
 		d.Location = p.str()
+	case p.kw("SET", "SERDEPROPERTIES"):
+		d.Action = "SET SERDEPROPERTIES"
+		d.Properties = p.properties()
+	case p.isKw("PARTITION") && p.at(1) == "(":
+		p.skip(1)
+		d.Action = "RENAME PARTITION"
+		d.Partition = p.partitionSpec()
+		if !p.isKw("RENAME") {
+			p.refuse(at, "ALTER TABLE … PARTITION … "+p.word(0), "")
+		}
+		p.needKw("RENAME", "TO", "PARTITION")
+		d.ToPartition = p.partitionSpec()
 	case p.isKw("PARTITION"), p.isKw("RECOVER"), p.isKw("SET"), p.isKw("CLUSTERED"), p.isKw("SKEWED"):
 		p.refuse(at, "ALTER TABLE … "+p.word(0), "")
 	default:
 		p.unexpected("ADD", "DROP", "RENAME", "ALTER", "SET", "UNSET")
+	}
+	return p.finish(c, start)
+}
+
+func (p *parser) alterSchema(c *Command, start int) Statement {
+	p.skip(1)
+	c.Kind = "ALTER SCHEMA"
+	d := &AlterSchema{}
+	c.Detail = d
+	p.target(c)
+	switch {
+	case p.isKw("SET") && (p.word(1) == "DBPROPERTIES" || p.word(1) == "PROPERTIES"):
+		p.skip(2)
+		d.Action = "SET PROPERTIES"
+		d.Properties = p.properties()
+	case p.isKw("UNSET") && (p.word(1) == "DBPROPERTIES" || p.word(1) == "PROPERTIES"):
+		p.skip(2)
+		d.Action = "UNSET PROPERTIES"
+		p.kw("IF", "EXISTS")
+		d.Properties = p.properties()
+	case p.kw("SET", "LOCATION"):
+		d.Action = "SET LOCATION"
+		d.Location = p.str()
+	default:
+		p.unexpected("SET")
 	}
 	return p.finish(c, start)
 }

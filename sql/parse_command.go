@@ -269,10 +269,7 @@ func (p *parser) smallCommand() Statement {
 	c := p.command(w)
 	switch w {
 	case "USE":
-		if p.isName(1) && p.isKw("CATALOG") {
-			p.skip(1)
-			c.Detail = &UseCatalog{}
-		} else if p.isName(1) && p.anyKw("DATABASE", "SCHEMA", "NAMESPACE") == "" {
+		if p.isName(1) && !p.isKw("CATALOG") && p.anyKw("DATABASE", "SCHEMA", "NAMESPACE") == "" {
 			p.unexpected()
 		}
 		p.target(c)
@@ -296,15 +293,19 @@ func (p *parser) smallCommand() Statement {
 		c.Kind = "CLEAR CACHE"
 	case "REFRESH":
 		if p.isName(1) && (p.isKw("TABLE") || p.isKw("FUNCTION")) {
-			p.skip(1)
+			if p.next().Upper == "FUNCTION" {
+				c.Kind = "REFRESH FUNCTION"
+			}
 		}
 		p.target(c)
 	case "TRUNCATE":
 		p.needKw("TABLE")
 		p.target(c)
-		if p.isKw("PARTITION") {
-			p.refuse(p.tok().Span, "TRUNCATE TABLE … PARTITION", "Use DELETE with a condition on the partition.")
+		d := &Truncate{}
+		if p.kw("PARTITION") {
+			d.Partition = p.partitionSpec()
 		}
+		c.Detail = d
 	case "ANALYZE":
 		p.analyze(c)
 	case "COMMENT":

@@ -67,7 +67,14 @@ func (p *parser) pipelineDataset(replace bool) {
 func (p *parser) createView(start int, v *CreateView) Statement {
 	v.IfNotExists = p.kw("IF", "NOT", "EXISTS")
 	v.Name = p.dotted()
-	if p.isSym("(") {
+	if v.Temporary && p.isSym("(") && p.typedColumns() {
+		var cols []ColumnDef
+		p.inBrackets(func() { cols = append(cols, p.columnDef(false)) })
+		v.Schema = ddlText(cols)
+		if !p.isKw("USING") {
+			p.unexpected("USING")
+		}
+	} else if p.isSym("(") {
 		p.inBrackets(func() {
 			v.Columns = append(v.Columns, p.name())
 			comment := ""
@@ -87,8 +94,14 @@ func (p *parser) createView(start int, v *CreateView) Statement {
 	}
 	for {
 		switch {
-		case p.isKw("USING"):
-			p.refuse(p.tok().Span, "CREATE TEMPORARY VIEW … USING", "Create the view AS a query over the files.")
+		case p.isKw("USING") && v.Temporary && v.Columns == nil:
+			p.skip(1)
+			v.Using = strings.ToLower(strings.Join(p.dotted(), "."))
+			if p.kw("OPTIONS") {
+				v.Options = p.properties()
+			}
+			v.Span = p.from(start)
+			return v
 		case p.isKw("PARTITIONED", "ON"):
 			p.refuse(p.tok().Span, "PARTITIONED ON", "")
 		case p.kw("COMMENT"):
@@ -112,13 +125,23 @@ func (p *parser) createView(start int, v *CreateView) Statement {
 	return v
 }
 
+// typedColumns reports whether the first column in the brackets here has a type.
+func (p *parser) typedColumns() bool {
+	w := p.word(2)
+	return p.isName(1) && w != "" && w != "COMMENT"
+}
+
 func (p *parser) createTable(start int, replace bool) Statement {
 	c := &CreateTable{Replace: replace}
 	c.IfNotExists = p.kw("IF", "NOT", "EXISTS")
+	at := p.start()
 	c.Name = p.dotted()
+	c.NameSpan = p.from(at)
 	if p.isKw("LIKE") && p.isName(1) {
 		p.skip(1)
+		at = p.start()
 		c.Like = p.dotted()
+		c.LikeSpan = p.from(at)
 	}
 	if p.isSym("(") && !p.queryAt(1) {
 		s := p.start()
@@ -171,7 +194,18 @@ func (p *parser) tableClause(c *CreateTable) bool {
 		c.Options = p.properties()
 	case p.kw("TBLPROPERTIES"):
 		c.Properties = p.properties()
-	case p.isKw("STORED") || p.isKw("ROW", "FORMAT") || p.isKw("SKEWED", "BY") || p.isKw("CLUSTERED", "BY"):
+	case p.kw("CLUSTERED", "BY"): // buckets lay files out and change no answer
+		p.inBrackets(func() { p.name() })
+		if p.kw("SORTED", "BY") {
+			p.inBrackets(func() { p.name(); p.anyKw("ASC", "DESC") })
+		}
+		p.needKw("INTO")
+		if p.tok().Kind != Number {
+			p.unexpected()
+		}
+		p.skip(1)
+		p.needKw("BUCKETS")
+	case p.isKw("STORED") || p.isKw("ROW", "FORMAT") || p.isKw("SKEWED", "BY"):
 		p.refuse(p.tok().Span, p.word(0)+" "+p.word(1), "Use USING with a format.")
 	case p.isKw("DEFAULT", "COLLATION"):
 		p.refuse(p.tok().Span, "DEFAULT COLLATION", "")
@@ -360,7 +394,10 @@ func (p *parser) createFunction(start int, d *CreateFunction) Statement {
 	d.IfNotExists = p.kw("IF", "NOT", "EXISTS")
 	p.target(c)
 	if p.isKw("AS") && p.peek(1).Kind == String {
-		p.refuse(p.tok().Span, "a function of a Java class", "Write it as an SQL expression with RETURN.")
+		p.skip(1)
+		d.Class = p.str()
+		c.Detail = d
+		return p.finish(c, start)
 	}
 	columns := func() (out []ColumnDef) {
 		p.needSym("(")

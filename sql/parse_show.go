@@ -1,5 +1,7 @@
 package sql
 
+import "strings"
+
 func (p *parser) describe() Statement {
 	start := p.next().Start
 	d := &Describe{What: "TABLE"}
@@ -41,7 +43,8 @@ func (p *parser) describe() Statement {
 	}
 	d.NameSpan = p.from(s)
 	if p.isKw("PARTITION") && p.at(1) == "(" {
-		p.refuse(p.tok().Span, "DESCRIBE … PARTITION", "")
+		p.skip(1)
+		d.Partition = p.partitionSpec()
 	}
 	if d.What == "TABLE" && p.isName(0) && !p.isKw("AS") {
 		d.Column = p.dotted()
@@ -86,17 +89,22 @@ func (p *parser) show() Statement {
 	case "PARTITIONS":
 		s.What = w
 		name()
-		if p.isKw("PARTITION") {
-			p.refuse(p.tok().Span, "SHOW PARTITIONS … PARTITION", "")
+		if p.kw("PARTITION") {
+			s.Partition = p.partitionSpec()
 		}
 	default:
 		s.What = w
 		if p.anyKw("IN", "FROM") != "" {
 			name()
+			s.HasSchema = true
 		}
-		if p.kw("LIKE") || p.tok().Kind == String {
+		if like := p.kw("LIKE"); like || p.tok().Kind == String {
 			s.HasLike = true
-			s.Like = p.str()
+			if like && strings.HasSuffix(w, "FUNCTIONS") && p.tok().Kind != String {
+				s.Like = strings.Join(p.dotted(), ".")
+			} else {
+				s.Like = p.str()
+			}
 		}
 	}
 	s.Span = p.from(start)
@@ -114,11 +122,15 @@ func (p *parser) needAnyShow() string {
 	case "USER", "SYSTEM", "ALL":
 		if p.word(1) == "FUNCTIONS" {
 			p.skip(2)
-			return "FUNCTIONS"
+			if w == "ALL" {
+				return "FUNCTIONS"
+			}
+			return w + " FUNCTIONS"
 		}
 	case "TABLE":
 		if p.word(1) == "EXTENDED" {
-			p.refuse(p.tok().Span, "SHOW TABLE EXTENDED", "Use DESCRIBE EXTENDED or SHOW TABLES.")
+			p.skip(2)
+			return "TABLE EXTENDED"
 		}
 	}
 	if p.tok().Kind == Word && p.peek(1).Kind == EOF { // the word could be the kind of functions wanted

@@ -105,7 +105,8 @@ type View struct {
 	Columns types.Schema
 	// Query is the syntax of SQL if it was parsed already (a *sql.Query); nil else.
 	Query      any
-	Database   string // the current one when the view was made
+	Source     []string // names that the query gave its columns then
+	Database   string   // the current one when the view was made
 	Comment    string
 	Properties map[string]string
 	Params     any // bound parameters of a temporary view; opaque

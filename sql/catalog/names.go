@@ -183,6 +183,13 @@ func (c *Catalog) Register(name string, r Relation) {
 	c.mu.Unlock()
 }
 
+// RegisterView sets a temporary view of a plain name.
+func (c *Catalog) RegisterView(name string, v *View) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.temp[strings.ToLower(name)] = Relation{Name: name, Temporary: true, View: v}
+}
+
 // Put sets what a name of a database stands for; false if there is no such database. "global_temp" is the
 // database of global temporary views.
 func (c *Catalog) Put(db, name string, r Relation) bool {

@@ -165,6 +165,7 @@ type Alterer interface {
 type Maintenance struct {
 	Operation   string      // OPTIMIZE, VACUUM, RESTORE, HISTORY, DETAIL
 	Where       []Predicate // of OPTIMIZE
+	Predicate   string      // Where as text, for the history
 	ZOrder      []string
 	Full        bool
 	RetainHours float64 // of VACUUM; negative: the table's own

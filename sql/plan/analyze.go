@@ -37,9 +37,17 @@ func (c Conf) on(key string, def bool) bool {
 	return def
 }
 
+// Parser is how texts are read under these settings.
+func (c Conf) Parser() sql.Options {
+	return sql.Options{EnforceReserved: c.on("spark.sql.ansi.enabled", true) && c.on("spark.sql.ansi.enforceReservedKeywords", false),
+		DoubleQuotedIdentifiers: c.on("spark.sql.ansi.enabled", true) && c.on("spark.sql.ansi.doubleQuotedIdentifiers", false),
+		EscapedStringLiterals:   c.on("spark.sql.parser.escapedStringLiterals", false),
+		LegacySetOps:            c.on("spark.sql.legacy.setopsPrecedence.enabled", false)}
+}
+
 // AnalyzeText parses one statement and analyses it.
 func AnalyzeText(text string, c *catalog.Catalog, conf Conf) (Node, error) {
-	stmts, err := sql.Parse(text)
+	stmts, err := conf.Parser().Parse(text)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +78,12 @@ type analyzer struct {
 	domain Node
 	// opaque are the plans of views: what is hidden in them cannot be reached.
 	opaque []Node
+	temps  temporaries
+	// Inside of a function's body: its name, the values of its parameters by lower-case name, and how deep
+	// functions are nested.
+	function string
+	args     map[string]expr.Expr
+	depth    int
 }
 
 // cteScope is the WITH names in sight, innermost first.

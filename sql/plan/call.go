@@ -9,8 +9,6 @@ import (
 	"streamlab/sql/types"
 )
 
-const searchPath = "[`system`.`builtin`, `system`.`session`, `spark_catalog`.`default`]"
-
 // typeFunctions are types that may be called: int(x) is a cast.
 var typeFunctions = map[string]types.Kind{"boolean": types.Boolean, "tinyint": types.TinyInt, "smallint": types.SmallInt,
 	"int": types.Int, "bigint": types.BigInt, "float": types.Float, "double": types.Double, "decimal": types.Decimal,
@@ -37,7 +35,7 @@ func (x *resolver) unknownRoutine(f *sql.FuncCall) {
 	if len(f.Name) > 2 {
 		x.fail(f, "REQUIRES_SINGLE_PART_NAMESPACE", "sessionCatalog", "spark_catalog", "namespace", quoteParts(f.Name[:len(f.Name)-1]), "identifier", quoteParts(f.Name))
 	}
-	x.fail(f, "UNRESOLVED_ROUTINE", "routineName", quoteParts(f.Name), "searchPath", searchPath)
+	x.fail(f, "UNRESOLVED_ROUTINE", "routineName", quoteParts(f.Name), "searchPath", SearchPath(x.a.cat))
 }
 
 // call resolves a function call.
@@ -63,6 +61,10 @@ func (x *resolver) call(f *sql.FuncCall) expr.Expr {
 		return x.sessionWindow(f)
 	case "window_time":
 		return x.windowTime(f)
+	case "current_database", "current_schema":
+		if len(f.Args) == 0 {
+			return &named{expr.StringLit(x.a.cat.Current()), "current_schema()"}
+		}
 	case "grouping", "grouping_id":
 		args := x.exprs(f.Args)
 		if name == "grouping" && len(args) != 1 {
@@ -93,6 +95,9 @@ func (x *resolver) call(f *sql.FuncCall) expr.Expr {
 	}
 	fn, ok := expr.Lookup(name)
 	if !ok || name == "" {
+		if e := x.userFunction(f); e != nil {
+			return e
+		}
 		if k, isType := typeFunctions[name]; isType && len(f.Args) == 1 {
 			r, err := expr.NewCast(x.expr(f.Args[0]), types.Of(k), expr.Explicit, x.a.conf.Expr)
 			x.a.check(f, err)
@@ -296,7 +301,7 @@ func (x *resolver) identifier(e sql.Expr) []string {
 	if l == nil || l.Type().Kind != types.String {
 		x.fail(e, "NOT_A_CONSTANT_STRING.NOT_CONSTANT", "name", "IDENTIFIER", "expr", `"`+v.String()+`"`)
 	}
-	n, err := sql.ParseExpr(string(l.Value.Bytes(0)))
+	n, err := x.a.conf.Parser().ParseExpr(string(l.Value.Bytes(0)))
 	if name, ok := n.(*sql.Name); err == nil && ok {
 		return name.Parts
 	}

@@ -23,33 +23,77 @@ func (c *command) Children() []Node { return nil }
 // Streaming is false.
 func (c *command) Streaming() bool { return false }
 
-// CreateView defines a view.
+// CreateView defines a view, or gives the view that is there another query (Alter).
 type CreateView struct {
 	command
-	Name        string
+	Parts       []string
 	Replace     bool
 	Temporary   bool
 	Global      bool
 	IfNotExists bool
-	Query       Node   // analysed, with the view's column names
-	Text        string // of the query
+	Alter       bool
+	View        *catalog.View
 }
 
-// CreateTable defines a table; Columns is nil with a Query only. Query is nil without AS.
+// CreateTable defines a table. Query is nil without AS.
 type CreateTable struct {
 	command
-	Stmt    *sql.CreateTable
-	Name    string
-	Columns types.Schema
-	Query   Node
+	Parts       []string
+	NameSpan    sql.Span
+	Def         catalog.Definition // names and location are the engine's to fill
+	Replace     bool
+	IfNotExists bool
+	Like        []string
+	LikeSpan    sql.Span
+	Query       Node
+	Text        string // of the statement, for places of errors
 }
 
-// Drop removes a table or view.
-type Drop struct {
+// CreateFunction defines a function.
+type CreateFunction struct {
 	command
-	What     string // TABLE, VIEW
-	Name     string
-	IfExists bool
+	Parts       []string
+	Replace     bool
+	IfNotExists bool
+	Function    *catalog.Function
+}
+
+// CacheTable computes the rows of Query once and gives them a temporary name.
+type CacheTable struct {
+	command
+	Name  string
+	Query Node
+	Text  string // of the query
+}
+
+// Declare makes session variables. Value is one row of one column of type Type.
+type Declare struct {
+	command
+	Names   []string
+	Replace bool
+	Type    types.DataType
+	Value   Node
+	Default string // SQL text, "" for none
+}
+
+// SetVariable sets session variables to the columns of the one row of Values; no row sets NULL.
+type SetVariable struct {
+	command
+	Names  []string
+	Values Node
+}
+
+// Execute is EXECUTE IMMEDIATE: Code is one row of one STRING, Args one row with a column for each argument,
+// Names their names, "" for those without. Into are variables.
+type Execute struct {
+	command
+	Code  Node
+	Args  Node
+	Names []string
+	Texts []string // of Args, as errors show them
+	Into  []string
+	// CodeText is the code's expression, for errors.
+	CodeText string
 }
 
 // Insert appends the rows of Query, which has the table's columns in order and is checked, or replaces with
@@ -142,23 +186,10 @@ type Reset struct {
 	Key string
 }
 
-// Describe answers with the columns of Target; What is as in sql.Describe.
-type Describe struct {
+// DescribeQuery answers with the columns of a query.
+type DescribeQuery struct {
 	command
-	What     string
-	Extended bool
-	Name     string
-	Path     string
-	Target   types.Schema
-	Relation catalog.Relation // zero for DESCRIBE QUERY
-}
-
-// Show lists; What is as in sql.Show.
-type Show struct {
-	command
-	What string
-	Name string
-	Like string
+	Target types.Schema
 }
 
 // Explained is EXPLAIN: it answers with the plan of Query.
@@ -168,10 +199,10 @@ type Explained struct {
 	Query Node
 }
 
-// Raw is a statement that is not analysed: Kind its leading words, Text all of it.
+// Raw is a statement whose names are looked up when it is carried out: SHOW, DESCRIBE, DROP, ALTER and the
+// small ones. Text is what it was read from, for places of errors.
 type Raw struct {
 	command
-	Kind string
+	Stmt sql.Statement
 	Text string
-	Stmt *sql.Command
 }

@@ -246,6 +246,9 @@ func (a *analyzer) tableFunction(t *sql.TableFunc, outer *scope) *scope {
 	if g := x.generator(t.Func); g != nil {
 		return a.generated(t, one, g.(*generator), false, sql.Alias{})
 	}
+	if sc := a.userTable(t, nil, outer); sc != nil {
+		return sc
+	}
 	if _, ok := expr.Lookup(name); ok {
 		a.fail(t, "NOT_A_TABLE_FUNCTION", "functionName", types.Quote(name))
 	}

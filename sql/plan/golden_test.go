@@ -120,11 +120,13 @@ func runFor(c *catalog.Catalog, conf Conf, text string) {
 	}
 	switch v := n.(type) {
 	case *CreateView:
-		c.Register(v.Name, catalog.Relation{View: &catalog.View{Plan: v.Query}})
+		c.RegisterView(v.Parts[len(v.Parts)-1], v.View)
 	case *CreateTable:
-		c.Register(v.Name, catalog.Relation{Table: &catalog.Memory{S: v.Columns}})
-	case *Drop:
-		c.Drop(v.Name)
+		c.Put("default", v.Parts[len(v.Parts)-1], catalog.Relation{Table: &catalog.Memory{S: v.Def.Columns}})
+	case *Raw:
+		if d, ok := v.Stmt.(*sql.Drop); ok {
+			c.Remove(d.Name)
+		}
 	}
 }
 

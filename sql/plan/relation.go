@@ -64,23 +64,27 @@ func (a *analyzer) aliased(at sql.Node, sc *scope, al sql.Alias) *scope {
 }
 
 func (a *analyzer) notFound(at sql.Node, parts []string) {
-	a.fail(at, "TABLE_OR_VIEW_NOT_FOUND", "relationName", quoteParts(parts), "searchPath", searchPath)
+	a.fail(at, "TABLE_OR_VIEW_NOT_FOUND", "relationName", quoteParts(parts), "searchPath", SearchPath(a.cat))
 }
 
 func (a *analyzer) asOf(t *sql.TableName, tt catalog.TimeTraveler) (catalog.Table, error) {
-	x := &resolver{a: a, sc: newScope(&OneRow{}, nil, nil)}
-	constant := func(e sql.Expr, k types.Kind) int64 {
-		l, err := expr.Const(expr.CastTo(x.expr(e), types.Of(k), a.conf.Expr), a.conf.Expr)
-		a.check(e, err)
-		if l == nil || l.Value.IsNull(0) {
-			a.fail(e, "INVALID_TIME_TRAVEL_TIMESTAMP_EXPR.INPUT", "expr", `"`+x.expr(e).String()+`"`)
-		}
-		return l.Value.I64[0]
-	}
 	if t.Version != nil {
-		return tt.AsOfVersion(constant(t.Version, types.BigInt))
+		return tt.AsOfVersion(a.travelConstant(t.Version, types.BigInt))
 	}
-	return tt.AsOfTimestamp(constant(t.Timestamp, types.Timestamp))
+	return tt.AsOfTimestamp(a.travelConstant(t.Timestamp, types.Timestamp))
+}
+
+// travelConstant is the value of VERSION or TIMESTAMP AS OF.
+func (a *analyzer) travelConstant(e sql.Expr, k types.Kind) int64 {
+	x := &resolver{a: a, sc: newScope(&OneRow{}, nil, nil)}
+	l, err := expr.Const(expr.CastTo(x.expr(e), types.Of(k), a.conf.Expr), a.conf.Expr)
+	if err != nil || l == nil || l.Value.IsNull(0) {
+		if k == types.BigInt {
+			a.fail(e, "DELTA_TIME_TRAVEL_INVALID_BEGIN_VALUE", "timeTravelKey", "versionAsOf")
+		}
+		a.fail(e, "INVALID_TIME_TRAVEL_TIMESTAMP_EXPR.INPUT", "expr", `"`+x.expr(e).String()+`"`)
+	}
+	return l.Value.I64[0]
 }
 
 // table resolves a name: WITH entries, then the catalog.
@@ -103,9 +107,9 @@ func (a *analyzer) table(t *sql.TableName, outer *scope) *scope {
 			}
 		}
 	}
-	r, ok := a.cat.Find(parts)
+	r, ok := a.find(at, parts)
 	if !ok {
-		if len(parts) > 3 {
+		if len(parts) > 3 || len(parts) == 3 && !strings.EqualFold(parts[0], "spark_catalog") && !strings.EqualFold(parts[0], "system") {
 			a.fail(at, "REQUIRES_SINGLE_PART_NAMESPACE", "sessionCatalog", "`spark_catalog`", "identifier", quoteParts(parts))
 		}
 		a.notFound(at, parts)
@@ -132,10 +136,10 @@ func (a *analyzer) table(t *sql.TableName, outer *scope) *scope {
 	if t.Stream && r.Table != nil {
 		a.fail(at, "UNSUPPORTED_FEATURE", "feature", "reading the table "+strings.Join(parts, ".")+" as a stream by STREAM")
 	}
-	qual := parts
-	if len(qual) == 1 && r.Table != nil {
-		qual = []string{"spark_catalog", "default", parts[0]}
+	if r.Temporary && r.View != nil {
+		a.used("VIEW", parts)
 	}
+	qual := a.fullName(r, parts)
 	n := a.relationNode(at, r, options(t.Options))
 	if r.View != nil && parts[0] != "__this__" { // which is a DataFrame
 		a.opaque = append(a.opaque, n)
@@ -170,16 +174,7 @@ func (a *analyzer) relationNode(at sql.Node, r catalog.Relation, opts map[string
 		}
 		return n
 	case r.View != nil:
-		key := strings.ToLower(r.Name)
-		for _, v := range a.views {
-			if v == key {
-				a.fail(at, "RECURSIVE_VIEW", "viewIdent", types.Quote(r.Name), "newPath", strings.Join(append(a.views, key), " -> "))
-			}
-		}
-		q, err := sql.ParseQuery(r.View.SQL)
-		a.check(nil, err)
-		b := &analyzer{cat: a.cat, conf: a.conf, text: r.View.SQL, views: append(append([]string{}, a.views...), key), spans: map[expr.Expr]sql.Span{}}
-		return b.query(q, nil)
+		return a.expanded(at, r)
 	}
 	a.fail(at, "INTERNAL_ERROR", "message", "the name "+r.Name+" stands for nothing")
 	return nil

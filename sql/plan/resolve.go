@@ -337,6 +337,12 @@ func (x *resolver) name(n *sql.Name) expr.Expr {
 			return e
 		}
 	}
+	if e := x.argument(n); e != nil {
+		return e
+	}
+	if e := x.variableRef(n); e != nil {
+		return e
+	}
 	if len(n.Parts) == 1 {
 		switch u := strings.ToLower(n.Parts[0]); u {
 		case "current_date", "current_timestamp", "current_time", "current_user", "user", "session_user",

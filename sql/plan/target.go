@@ -295,3 +295,73 @@ func Constrained(n Node, t catalog.Table, c *catalog.Catalog, conf Conf) (out No
 	defer a.recover(&err)
 	return a.constrained(a.targetOf(catalog.Relation{Table: t}, nil), n), nil
 }
+
+// expanded analyses the text of a view, and gives its columns the names and types that they had when it was
+// made.
+func (a *analyzer) expanded(at sql.Node, r catalog.Relation) Node {
+	name := []string{r.Name}
+	if r.Database != "" {
+		name = []string{"spark_catalog", r.Database, r.Name}
+	}
+	key := quoteParts(name)
+	for i, v := range a.views {
+		if v == key {
+			a.fail(nil, "RECURSIVE_VIEW", "viewIdent", key, "newPath", strings.Join(append(append([]string{}, a.views[i:]...), key), " -> "))
+		}
+	}
+	v := r.View
+	q, ok := v.Query.(*sql.Query)
+	if !ok {
+		var err error
+		q, err = a.conf.Parser().ParseQuery(v.SQL)
+		a.check(nil, err)
+	}
+	b := &analyzer{cat: a.cat, conf: a.conf, text: v.SQL, views: append(append([]string{}, a.views...), key), spans: map[expr.Expr]sql.Span{}}
+	b.conf.Params, b.conf.Positional = nil, nil
+	if p, ok := v.Params.(viewParams); ok {
+		b.conf.Params, b.conf.Positional = p.named, p.positional
+	}
+	n := b.query(q, nil)
+	if v.Columns == nil {
+		return n
+	}
+	have := n.Schema()
+	es := make([]expr.Expr, len(v.Columns))
+	for i, f := range v.Columns {
+		k := i
+		if len(have) != len(v.Columns) || !strings.EqualFold(have[i].Name, v.Source[i]) {
+			if k = have.Index(v.Source[i]); k < 0 {
+				a.fail(at, "INCOMPATIBLE_VIEW_SCHEMA_CHANGE", "viewName", key, "colName", types.Quote(v.Source[i]), "expectedNum", 1, "actualCols", "[]", "suggestion", "")
+			}
+		}
+		e := expr.Expr(columnAt(n, k))
+		if !e.Type().Equal(f.Type) {
+			e = expr.CastTo(e, f.Type, a.conf.Expr)
+		}
+		es[i] = e
+	}
+	p := newProject(n, es, v.Columns.Names())
+	for i, f := range v.Columns {
+		p.Out[i].Metadata = f.Metadata
+	}
+	same := len(have) == len(es)
+	for i := range es {
+		c, ok := es[i].(*expr.Column)
+		same = same && ok && c.Index == i && have[i].Name == v.Columns[i].Name && v.Columns[i].Metadata == nil
+	}
+	if same {
+		return n
+	}
+	return p
+}
+
+// projected computes expressions, perhaps with subqueries, over a node.
+func (a *analyzer) projected(n Node, es []expr.Expr, names []string) Node {
+	out := make([]expr.Expr, len(es))
+	for i, e := range es {
+		n, out[i] = a.lowered(n, e)
+	}
+	return newProject(n, out, names)
+}
+
+func errorOf(condition string, params ...any) error { return errs.New(condition, params...) }
