@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"sync"
 
 	"streamlab/columnar"
@@ -33,6 +34,9 @@ type hashJoin struct {
 	mu       sync.Mutex
 	matched  []uint64 // build rows
 	keyTypes []types.DataType
+	// version tells whether what was built still holds; nil: it is built anew in every batch.
+	version func(ctx context.Context) (string, error)
+	built   string
 }
 
 type joinWorker struct {
@@ -94,9 +98,42 @@ func newHashJoin(left, right operator, n *plan.Join, flipped bool, c expr.Conf) 
 }
 
 func (o *hashJoin) open(r *run) (int, error) {
-	parts, err := o.build.open(r)
+	err := o.prepare(r)
 	if err != nil {
 		return 0, err
+	}
+	o.matched = make([]uint64, columnar.Words(o.rows.n))
+	if o.parts, err = o.probe.open(r); err != nil {
+		return 0, err
+	}
+	if o.keepBuild { // what did not match is known at the end only
+		return 1, nil
+	}
+	return o.parts, nil
+}
+
+// prepare builds the table of the build side, unless its rows are those of an earlier batch.
+func (o *hashJoin) prepare(r *run) error {
+	if o.version == nil {
+		return o.buildTable(r)
+	}
+	v, err := o.version(r.ctx) // before the scan: what changes meanwhile shows next time
+	if err != nil || o.t != nil && v == o.built {
+		return err
+	}
+	o.t = nil
+	if err := o.buildTable(r); err != nil {
+		o.t = nil
+		return err
+	}
+	o.built = v
+	return nil
+}
+
+func (o *hashJoin) buildTable(r *run) error {
+	parts, err := o.build.open(r)
+	if err != nil {
+		return err
 	}
 	o.t, o.rows, o.next, o.hasNull = newTable(o.lay, 8), newRowsBuffer(o.buildIn), o.next[:0], false
 	enc := newEncoder(o.lay)
@@ -138,17 +175,10 @@ func (o *hashJoin) open(r *run) (int, error) {
 			return nil
 		})
 		if err != nil {
-			return 0, err
+			return err
 		}
 	}
-	o.matched = make([]uint64, columnar.Words(o.rows.n))
-	if o.parts, err = o.probe.open(r); err != nil {
-		return 0, err
-	}
-	if o.keepBuild { // what did not match is known at the end only
-		return 1, nil
-	}
-	return o.parts, nil
+	return nil
 }
 
 // keyedRows keeps the rows that can match: those without a null key.

@@ -22,5 +22,15 @@ func (b *builder) join(x *plan.Join) (operator, error) {
 	if err != nil {
 		return nil, err
 	}
+	side, keys := x.Right, x.RightKeys
+	if flipped {
+		side, keys = x.Left, x.LeftKeys
+	}
+	o.version = versionOf(side)
+	for _, k := range keys {
+		if !lasting(k) {
+			o.version = nil
+		}
+	}
 	return b.pass(o, l, r), nil
 }
