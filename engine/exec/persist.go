@@ -141,14 +141,16 @@ func (o *stateAggregate) save(b *store.Batch, number int) error {
 }
 
 func (o *stateAggregate) load(v *store.View, number int) error {
-	for i, a := range o.ranges {
+	err := spread("load", runtime.GOMAXPROCS(0), ranges, func(_, i int) error {
+		a := o.ranges[i]
 		if err := loadTable(v, store.Shard{Operator: number, Range: i}, a.t, o.g.refs, &a.stats); err != nil {
 			return err
 		}
 		a.index(o)
-	}
+		return nil
+	})
 	o.measure()
-	return nil
+	return err
 }
 
 func (o *dedup) save(b *store.Batch, number int) error {
