@@ -84,8 +84,8 @@ func AllFormats() Formats {
 		SourceFormat{Name: "rate", Options: rate.Options(), New: rate.New, Continuous: true},
 		SourceFormat{Name: "rate-micro-batch", Options: rate.MicroBatchOptions(), New: rate.NewMicroBatch},
 		SourceFormat{Name: "memory", Options: memory.Options(), New: memory.New, Continuous: true, RealTime: true},
-		SourceFormat{Name: "kafka", Options: kafka.Options(), New: kafka.New})
-	f.Tables = append(f.Tables, TableFormat{Name: "kafka", Options: kafka.Options(), Table: kafka.NewTable})
+		SourceFormat{Name: "kafka", Options: kafka.Options(), New: kafka.New, Check: kafka.Check})
+	f.Tables = append(f.Tables, TableFormat{Name: "kafka", Options: kafka.Options(), Table: kafka.NewTable, Write: writeTopics})
 	for _, name := range []string{"text", "json", "csv", "parquet"} {
 		f.Sources = append(f.Sources, SourceFormat{Name: name, Path: true, Options: files.Options(name), New: files.New, Check: files.Check})
 		f.Tables = append(f.Tables, TableFormat{Name: name, Options: files.Options(name), Table: files.NewTable})

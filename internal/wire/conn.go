@@ -93,6 +93,9 @@ func (c *conn) greet(ctx context.Context, conf Config) error {
 	}
 	for done := false; !done; {
 		m, err := c.call(ctx, &saslauthenticate.Request{AuthBytes: token}, 0)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return &AuthError{errors.New("the broker ended the connection")} // how some refuse a password
+		}
 		if err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/compress"
 
+	"streamlab/columnar"
 	"streamlab/errs"
 	"streamlab/internal/fault"
 	"streamlab/internal/wire"
@@ -65,6 +66,16 @@ func New(def sinks.Def) (sinks.Sink, error) {
 		return nil, err // not s: a nil pointer in an interface is not nil
 	}
 	return s, nil
+}
+
+// Write appends finite rows to topics, at least once. Errors: those of New and of AddBatch.
+func Write(ctx context.Context, def sinks.Def, parts []columnar.Partition) error {
+	s, err := newSink(def.Options, def.Schema, "")
+	if err != nil {
+		return err
+	}
+	defer s.cluster.Close()
+	return s.AddBatch(ctx, sinks.Batch{Schema: def.Schema, Parts: parts})
 }
 
 func newSink(o sources.Options, schema types.Schema, query string) (*sink, error) {

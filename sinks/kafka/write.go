@@ -66,7 +66,11 @@ func (w *writer) add(rb arrow.RecordBatch) error {
 		if when != nil && !when.IsNull(i) {
 			at = floorDiv(when.I64[when.Row(i)], 1000)
 		}
-		box.builder.Add(k, bytesAt(value, i), w.headers(headers, i), at)
+		named, err := w.headers(headers, i)
+		if err != nil {
+			return err
+		}
+		box.builder.Add(k, bytesAt(value, i), named, at)
 		w.rows++
 		if box.builder.Size() >= w.size {
 			if err := w.send(box); err != nil {
@@ -100,14 +104,15 @@ func bytesAt(v *columnar.Vec, i int) []byte {
 	return b
 }
 
-func (w *writer) headers(v *columnar.Vec, i int) []wire.Header {
+// headers lists the headers of row i; their names must not be null. Valid until the next call.
+func (w *writer) headers(v *columnar.Vec, i int) ([]wire.Header, error) {
 	w.header = w.header[:0]
 	if v != nil && !v.IsNull(i) {
 		r := v.Row(i)
 		item := v.Kids[0]
 		for j := int(v.Off[r]); j < int(v.Off[r+1]); j++ {
-			if item.IsNull(j) {
-				continue
+			if item.IsNull(j) || item.Kids[0].IsNull(j) {
+				return nil, errs.New("KAFKA_NULL_HEADER_KEY")
 			}
 			w.header = append(w.header, wire.Header{Key: string(bytesAt(item.Kids[0], j)), Value: bytesAt(item.Kids[1], j)})
 		}
@@ -117,7 +122,7 @@ func (w *writer) headers(v *columnar.Vec, i int) []wire.Header {
 			wire.Header{Key: "streamlab-batch", Value: strconv.AppendInt(nil, w.batch, 10)},
 			wire.Header{Key: "streamlab-seq", Value: strconv.AppendInt(nil, w.rows, 10)})
 	}
-	return w.header
+	return w.header, nil
 }
 
 // outbox chooses the partition of a record (KK-5): the column, the key's hash, else in turn.

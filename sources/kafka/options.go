@@ -179,6 +179,9 @@ func (s *settings) schema() types.Schema {
 
 // complete reads the options that are looked at when the source runs.
 func (s *settings) complete(o sources.Options, use string) (err error) {
+	if err := s.completeStrategy(o); err != nil {
+		return err
+	}
 	first := "latest"
 	if use == table {
 		first = "earliest"
@@ -297,16 +300,28 @@ func (s *settings) readStrategy(o sources.Options) error {
 		if p == "" {
 			return sources.Invalid("subscribePattern", raw, "must not be empty")
 		}
+		s.read.text = "SubscribePattern[" + p + "]"
+	case "assign":
+		if !strings.HasPrefix(strings.TrimSpace(raw), "{") {
+			return sources.Invalid("assign", raw, `must be JSON like {"topic":[0,1]}`)
+		}
+		s.read.text = "Assign[" + raw + "]"
+	}
+	return nil
+}
+
+// completeStrategy reads what Spark reads when the query runs: the expression, the JSON.
+func (s *settings) completeStrategy(o sources.Options) error {
+	if raw, ok := o.Get("subscribePattern"); ok {
+		p := strings.TrimSpace(raw)
 		re, err := regexp.Compile(p)
 		if err != nil {
 			return errs.Wrap(err, "INVALID_OPTION", "option", "subscribePattern", "value", p,
 				"requirement", "must be a regular expression without look-around and back-references")
 		}
-		s.read.pattern, s.read.text = re, "SubscribePattern["+p+"]"
-	case "assign":
-		if !strings.HasPrefix(strings.TrimSpace(raw), "{") {
-			return sources.Invalid("assign", raw, `must be JSON like {"topic":[0,1]}`)
-		}
+		s.read.pattern = re
+	}
+	if raw, ok := o.Get("assign"); ok {
 		list, err := readAssign(raw)
 		if err != nil {
 			return errs.Wrap(err, "INVALID_OPTION", "option", "assign", "value", raw, "requirement", `must be JSON like {"topic":[0,1]}`)

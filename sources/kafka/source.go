@@ -47,6 +47,15 @@ func New(def sources.Def) (sources.Source, error) {
 	return src, nil
 }
 
+// Check finds what New leaves to the running query.
+func Check(def sources.Def) error {
+	s, err := define(def, stream)
+	if err != nil {
+		return err
+	}
+	return s.complete(def.Options, stream)
+}
+
 func (s *source) Schema() types.Schema { return s.schema() }
 func (s *source) String() string       { return "KafkaV2[" + s.read.text + "]" }
 func (s *source) Close() error         { s.cluster.Close(); return nil }
