@@ -67,6 +67,8 @@ type querySource struct {
 	latest    sources.Offset    // what the source says is there; "" is unknown
 	metrics   map[string]string // of the batch, taken before the next one is planned
 	rows      int64             // that left the scans of the batch
+	shared    *sources.Shared   // nil: the query reads for itself
+	columns   []int             // that its scan wants of the shared read; nil is all
 }
 
 func (d *driver) status(message string, change func(st *Status)) {
@@ -229,7 +231,9 @@ func (d *driver) prune() {
 	scans := d.plan.Scans()
 	for k, x := range d.sources {
 		p, ok := x.src.(sources.Pruner)
+		shared := x.stream.Open.(*opening).shared
 		if !ok {
+			x.shared = shared
 			continue
 		}
 		var columns []int
@@ -254,6 +258,13 @@ func (d *driver) prune() {
 					}
 				}
 			}
+		}
+		if x.joins(shared, columns) {
+			x.shared = shared
+			if shared.Columns() == nil || p.Prune(shared.Columns()) {
+				x.columns = columns
+			}
+			continue
 		}
 		if columns != nil {
 			p.Prune(columns)
@@ -495,6 +506,7 @@ func (d *driver) runBatch(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			parts = x.share(parts)
 			for i, s := range d.scans {
 				if s == k {
 					inputs[i] = parts
@@ -555,6 +567,7 @@ func (d *driver) runBatch(ctx context.Context) error {
 		if m, ok := x.src.(sources.Metrics); ok {
 			x.metrics = m.Metrics(x.end)
 		}
+		x.metrics = x.sharedMetrics(x.metrics)
 	}
 	for i, e := range task.Counters.EventTimes {
 		if e.Count > 0 {

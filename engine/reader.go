@@ -61,6 +61,7 @@ func (r *DataStreamReader) Options(m map[string]string) *DataStreamReader {
 type opening struct {
 	format string
 	def    sources.Def
+	shared *sources.Shared // set by ShareReads; nil: every query reads for itself
 	open   func(sources.Def) (sources.Source, error)
 }
 

@@ -43,6 +43,7 @@ func Open(ctx context.Context, l *Lab, c engine.Config) (*Workbench, error) {
 		}
 		return nil, errors.Join(problems...)
 	}
+	l.share(ctx, s)
 	return &Workbench{Lab: l, s: s, clock: clock, runs: map[string]*engine.StreamingQuery{}, last: map[string]error{}}, nil
 }
 

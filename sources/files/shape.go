@@ -525,3 +525,12 @@ func (p *part) folder(path string) ([]*columnar.Vec, error) {
 	}
 	return out, nil
 }
+
+// ContentKey tells the chunks by path, time, size and bounds: a file that was written anew is another one.
+func (p *part) ContentKey() string {
+	var b strings.Builder
+	for _, c := range p.chunks {
+		fmt.Fprintf(&b, "%s@%d+%d[%d,%d)", c.file.path, c.file.mtime, c.file.size, c.from, c.to)
+	}
+	return b.String()
+}

@@ -351,3 +351,6 @@ func (r *rows) flush() arrow.RecordBatch {
 	r.begin(keys, values)
 	return rb
 }
+
+// ContentKey is the range: records of a topic do not change.
+func (p *part) ContentKey() string { return p.span.String() }
