@@ -269,6 +269,19 @@ func (d *driver) prune() {
 		if columns != nil {
 			p.Prune(columns)
 		}
+		if sk, ok := x.src.(sources.Skipper); ok {
+			var tests []columnar.Test
+			n := 0
+			for i, s := range d.scans {
+				if s == k {
+					tests = catalog.Tests(scans[i].Where)
+					n++
+				}
+			}
+			if n == 1 {
+				sk.Skip(tests)
+			}
+		}
 	}
 }
 

@@ -88,7 +88,7 @@ func AllFormats() Formats {
 	f.Tables = append(f.Tables, TableFormat{Name: "kafka", Options: kafka.Options(), Table: kafka.NewTable, Write: writeTopics})
 	for _, name := range []string{"text", "json", "csv", "parquet"} {
 		f.Sources = append(f.Sources, SourceFormat{Name: name, Path: true, Options: files.Options(name), New: files.New, Check: files.Check})
-		f.Tables = append(f.Tables, TableFormat{Name: name, Options: files.Options(name), Table: files.NewTable})
+		f.Tables = append(f.Tables, TableFormat{Name: name, Options: files.Options(name), Table: files.NewTable, Write: writeFiles})
 		f.Sinks = append(f.Sinks, SinkFormat{Name: name, Path: true, Modes: appendOnly, Options: sinkfiles.Options(name), New: sinkfiles.New})
 	}
 	f.Sources = append(f.Sources, SourceFormat{Name: "binaryFile", Path: true, Options: files.Options("binaryFile"), New: files.New, Check: files.Check})

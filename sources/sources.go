@@ -71,6 +71,10 @@ type Metrics interface {
 // these columns. It returns false if the source cannot do so.
 type Pruner interface{ Prune(columns []int) bool }
 
+// Skipper is implemented by sources that can leave out parts in which no row passes tests. Skip is called at
+// most once, after Prune; tests name columns of the full schema. Rows that do not pass may still come.
+type Skipper interface{ Skip(tests []columnar.Test) }
+
 // Notifier is implemented by sources that can say that new data may be there. The channel is buffered by
 // one, written by the source, never closed.
 type Notifier interface{ Changed() <-chan struct{} }

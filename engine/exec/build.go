@@ -6,6 +6,7 @@ import (
 
 	"streamlab/columnar"
 	"streamlab/errs"
+	"streamlab/sql/catalog"
 	"streamlab/sql/expr"
 	"streamlab/sql/plan"
 	"streamlab/sql/types"
@@ -197,7 +198,8 @@ func (b *builder) scan(x *plan.Scan) (operator, error) {
 		rd.width = len(x.Stream.Schema())
 		rd.full = rd.width + len(x.Stream.Hidden)
 		s := &scan{reader: rd, stream: x.Stream, number: len(b.p.scans)}
-		if len(x.Filters) > 0 && (x.Stream.Format == "json" || x.Stream.Format == "csv") {
+		s.where = b.below(x)
+		if len(x.Filters) > 0 && appliesFilters(x.Stream) {
 			s.filters.make = func() (*expr.Program, error) { return expr.Compile([]expr.Expr{and(x.Filters)}, x.Out, b.conf.Expr) }
 			s.filtered = true
 			if _, err := s.filters.get(0); err != nil {
@@ -208,18 +210,42 @@ func (b *builder) scan(x *plan.Scan) (operator, error) {
 		return s, nil
 	}
 	rd.width = len(x.Table.Schema())
-	return &tableScan{reader: rd, table: x.Table}, nil
+	table := x.Table
+	if t, ok := table.(catalog.Snapshotter); ok && b.conf.Mode != "" {
+		var err error
+		if table, err = t.Snapshot(); err != nil {
+			return nil, err
+		}
+	}
+	return &tableScan{reader: rd, table: table, where: b.below(x)}, nil
 }
 
-// pushDown notes the simple ones of conditions on the rows of n, if n is a scan that applies them while it
-// parses.
+// appliesFilters are formats whose streams leave rows out while they parse; Parquet and tables only skip parts
+// without any row that passes.
+func appliesFilters(s *catalog.Stream) bool { return s.Format == "json" || s.Format == "csv" }
+
+// below gives what a scan may skip by: conditions with the relation's positions instead of the scan's.
+func (b *builder) below(x *plan.Scan) []catalog.Predicate {
+	out := plan.Predicates(and(x.Filters), b.conf.Expr)
+	for i := range out {
+		if x.Columns != nil {
+			out[i].Column = x.Columns[out[i].Column]
+		}
+	}
+	return out
+}
+
+// pushDown notes the simple ones of conditions on the rows of n, if n is a scan that makes use of them.
 func (b *builder) pushDown(n plan.Node, conditions []expr.Expr) plan.Node {
 	s, ok := n.(*plan.Scan)
-	if !ok || s.Stream == nil || len(s.Filters) > 0 || s.Stream.Format != "json" && s.Stream.Format != "csv" {
+	if !ok || len(s.Filters) > 0 || s.Stream != nil && !appliesFilters(s.Stream) && s.Stream.Format != "parquet" {
 		return n
 	}
-	if b.conf.Get != nil && b.conf.Get("spark.sql."+s.Stream.Format+".filterPushdown.enabled") == "false" {
-		return n
+	if s.Stream != nil && b.conf.Get != nil {
+		key := "spark.sql." + s.Stream.Format + ".filterPushdown"
+		if b.conf.Get(key+".enabled") == "false" || b.conf.Get(key) == "false" {
+			return n
+		}
 	}
 	c := *s
 	for _, e := range conditions {

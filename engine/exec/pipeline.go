@@ -78,7 +78,8 @@ type scan struct {
 	// filters are conditions that the format applies while reading: rows that fail do not count as input.
 	filters  perWorker[*expr.Program]
 	filtered bool
-	silent   bool // the same rows are counted by another scan
+	where    []catalog.Predicate // conditions that also stand above the scan
+	silent   bool                // the same rows are counted by another scan
 }
 
 func (s *scan) inputs(r *run) []columnar.Partition {
@@ -119,11 +120,12 @@ func (s *scan) part(r *run, w, p int, to emit) error {
 type tableScan struct {
 	reader
 	table catalog.Table
+	where []catalog.Predicate // over the table's own columns
 	parts []columnar.Partition
 }
 
 func (s *tableScan) open(r *run) (int, error) {
-	parts, err := s.table.Scan(r.ctx, catalog.Scan{Columns: s.columns})
+	parts, err := s.table.Scan(r.ctx, catalog.Scan{Columns: s.columns, Where: s.where})
 	s.parts = parts
 	return len(parts), err
 }

@@ -37,7 +37,8 @@ type Conf struct {
 // A ScanNode is one occurrence of a streaming source in the plan.
 type ScanNode struct {
 	Stream  *catalog.Stream
-	Columns []int // positions that the plan reads, ascending; nil is all. Batches may have just these or all.
+	Columns []int               // positions that the plan reads, ascending; nil is all. Batches may have just these or all.
+	Where   []catalog.Predicate // a hint: rows that fail are dropped above
 }
 
 // A WatermarkNode is one withWatermark in the plan.
@@ -117,7 +118,7 @@ func (p *Plan) Schema() types.Schema { return p.schema }
 func (p *Plan) Scans() []ScanNode {
 	out := make([]ScanNode, len(p.scans))
 	for i, s := range p.scans {
-		out[i] = ScanNode{Stream: s.stream, Columns: s.columns}
+		out[i] = ScanNode{Stream: s.stream, Columns: s.columns, Where: s.where}
 	}
 	return out
 }

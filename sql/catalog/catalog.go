@@ -65,6 +65,9 @@ type Table interface {
 	Scan(ctx context.Context, s Scan) ([]columnar.Partition, error)
 }
 
+// A Snapshotter is a table that changes between two scans and can be held as it is now: streaming queries do.
+type Snapshotter interface{ Snapshot() (Table, error) }
+
 // A Hider is a table with columns behind those of its schema that are read by name only: _metadata of files.
 type Hider interface{ Hidden() types.Schema }
 
