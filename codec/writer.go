@@ -348,7 +348,7 @@ func AppendJSONText(dst, s []byte) []byte {
 
 func (w *Writer) csvField(dst []byte, v *columnar.Vec, r int) []byte {
 	if v.IsNull(r) {
-		return append(dst, w.null...)
+		return w.csvWord(dst, w.null)
 	}
 	r = v.Row(r)
 	var b [64]byte
@@ -361,10 +361,18 @@ func (w *Writer) csvField(dst []byte, v *columnar.Vec, r int) []byte {
 	return w.csvText(dst, AppendDisplay(b[:0], v, r, w.zone))
 }
 
+// csvWord prints what stands for null or the empty text: as it is, unless everything is in quotes.
+func (w *Writer) csvWord(dst []byte, word string) []byte {
+	if w.quoteAll && word != "" && word != `""` {
+		return append(append(append(dst, w.quote), word...), w.quote)
+	}
+	return append(dst, word...)
+}
+
 // csvText prints a field, in quotes where it needs them.
 func (w *Writer) csvText(dst, s []byte) []byte {
 	if len(s) == 0 {
-		return append(dst, w.empty...)
+		return w.csvWord(dst, w.empty)
 	}
 	if w.leading {
 		s = bytes.TrimLeft(s, " \t\n\r\v\f\x00")

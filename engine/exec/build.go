@@ -226,6 +226,9 @@ func appliesFilters(s *catalog.Stream) bool { return s.Format == "json" || s.For
 
 // below gives what a scan may skip by: conditions with the relation's positions instead of the scan's.
 func (b *builder) below(x *plan.Scan) []catalog.Predicate {
+	if len(x.Filters) == 0 {
+		return nil
+	}
 	out := plan.Predicates(and(x.Filters), b.conf.Expr)
 	for i := range out {
 		if x.Columns != nil {
