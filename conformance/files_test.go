@@ -277,7 +277,7 @@ func (p *player) tree(folder string) (found []string) {
 	_ = filepath.WalkDir(filepath.Join(p.work, folder), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && !strings.HasSuffix(path, ".crc") {
 			rel, _ := filepath.Rel(p.work, path)
-			found = append(found, uuids.ReplaceAllString(rel, "UUID"))
+			found = append(found, uuids.ReplaceAllString(strings.ReplaceAll(rel, p.work, "$WORK"), "UUID"))
 		}
 		return nil
 	})

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"os"
-	"strings"
 
 	"streamlab/columnar"
 	"streamlab/errs"
@@ -16,16 +15,6 @@ import (
 
 // fileFormats are the formats whose tables are folders of files.
 var fileFormats = map[string]bool{"parquet": true, "json": true, "csv": true, "text": true}
-
-// openFiles makes a table of a format and a path as SQL names them: parquet.`/data`.
-func (s *Session) openFiles(format, path string) (t catalog.Table, ok bool, err error) {
-	f, err := s.formats.table(format)
-	if err != nil || f.Table == nil || !fileFormats[strings.ToLower(f.Name)] && !strings.EqualFold(f.Name, "binaryFile") {
-		return nil, false, nil
-	}
-	t, err = s.Read().Format(format).Table(context.Background(), path)
-	return t, true, err
-}
 
 // writeFiles is DataFrameWriter.save for formats of files. Error: PATH_ALREADY_EXISTS in mode error.
 func writeFiles(ctx context.Context, w TableWrite) error {

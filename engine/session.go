@@ -87,7 +87,6 @@ func NewSession(c Config) (*Session, error) {
 	}
 	s.wireDelta()
 	s.streams = newStreams(s)
-	s.catalog.SetFiles(s.openFiles)
 	return s, nil
 }
 

@@ -30,10 +30,11 @@ func (s *sink) commit(id int64, files []codec.SinkFile) error {
 		}
 		files = append(old, files...)
 		if s.retention > 0 {
-			limit := time.Now().Add(-s.retention).UnixMilli()
+			// Ages count in milliseconds that have begun: what was written before is older than 1 ms.
+			limit := time.Now().UnixMilli() + 1 - s.retention.Milliseconds()
 			kept := files[:0]
 			for _, f := range files {
-				if f.ModificationTime >= limit {
+				if f.ModificationTime > limit {
 					kept = append(kept, f)
 				}
 			}

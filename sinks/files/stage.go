@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"sort"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -155,7 +156,13 @@ func (t *task) output(folder string) (*output, error) {
 			return nil, err
 		}
 	}
-	id := uuid.NewSHA1(namespace, fmt.Appendf(nil, "%s/%d/%d", t.query, t.batch, t.part))
+	seed := fmt.Appendf(nil, "%s/%d/%d", t.query, t.batch, t.part)
+	if strings.HasSuffix(folder, emptyMark) { // another file than that of the nulls
+		seed = append(seed, emptyMark...)
+	}
+	id := uuid.NewSHA1(namespace, seed)
+	key := folder
+	folder = strings.TrimSuffix(folder, emptyMark)
 	mark := "-"
 	if len(t.keys) > 0 {
 		mark = "."
@@ -193,7 +200,7 @@ func (t *task) output(folder string) (*output, error) {
 	if err != nil {
 		return nil, errors.Join(err, o.file.Close())
 	}
-	t.open[folder] = o
+	t.open[key] = o
 	return o, nil
 }
 
@@ -330,11 +337,16 @@ func (t *task) write(folder string, cols []columnar.Vec, from, to int) error {
 	return nil
 }
 
+// emptyMark ends the name of a folder whose rows have an empty text where others have null: both lie there, in
+// files of their own.
+const emptyMark = "\x00"
+
 const nullPartition = "__HIVE_DEFAULT_PARTITION__"
 
 // folder prints the folders of the partition values of a row: a=1/b=x.
 func (t *task) folder(dst []byte, cols []columnar.Vec, row int) []byte {
 	var buf [64]byte
+	empty := false
 	for i, k := range t.keys {
 		if i > 0 {
 			dst = append(dst, '/')
@@ -352,9 +364,13 @@ func (t *task) folder(dst []byte, cols []columnar.Vec, row int) []byte {
 		}
 		if len(text) == 0 {
 			dst = append(dst, nullPartition...)
+			empty = true
 			continue
 		}
 		dst = appendEscaped(dst, text)
+	}
+	if empty {
+		dst = append(dst, emptyMark...)
 	}
 	return dst
 }

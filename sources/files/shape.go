@@ -174,7 +174,7 @@ func (s *shape) infer(files []file, stream, allowed bool) (types.Schema, error) 
 		}
 	}
 	schema := n.Schema()
-	if len(schema) == 0 {
+	if len(schema) == 0 && (stream || len(files) == 0) {
 		return nil, errs.New("UNABLE_TO_INFER_SCHEMA", "format", strings.ToUpper(s.format))
 	}
 	return schema, nil
