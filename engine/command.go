@@ -153,6 +153,11 @@ func (r *statement) command(c *sql.Command) (*DataFrame, error) {
 // relation finds what a name stands for; path is what an error shows as searched.
 func (r *statement) relation(parts []string, at sql.Span, path string) (catalog.Relation, error) {
 	if rel, ok := r.s.catalog.Find(parts); ok {
+		if f, fresh := rel.Table.(catalog.Fresh); fresh {
+			var err error
+			rel.Table, err = f.Resolve()
+			return rel, err
+		}
 		return rel, nil
 	}
 	if len(parts) == 2 {

@@ -36,6 +36,7 @@ func (s *Session) wireDelta() {
 		return r.stream(root)
 	}
 	s.delta = p
+	s.formats.Providers = append(s.formats.Providers[:len(s.formats.Providers):len(s.formats.Providers)], p)
 	s.catalog.SetFiles(s.openFiles)
 }
 
@@ -235,4 +236,36 @@ func (w *DataFrameWriter) dynamicDelta(ctx context.Context, root string) error {
 	c.catalog.Register("__rows__", catalog.Relation{View: &catalog.View{Plan: plan.Node(w.d.node)}})
 	_, err := c.SQL(ctx, "INSERT OVERWRITE delta."+types.Quote(root)+" BY NAME SELECT * FROM __rows__")
 	return err
+}
+
+// createDelta makes a table that has a path and no name: CREATE TABLE delta.`/data/t`.
+func (s *Session) createDelta(ctx context.Context, d catalog.Definition, c *plan.CreateTable) (*DataFrame, error) {
+	d.Provider, d.External, d.Location = "delta", true, s.path(c.Parts[1])
+	d.Database, d.Name = "delta", c.Parts[1]
+	exists, err := s.delta.Log(d.Location).Exists()
+	if err != nil {
+		return nil, err
+	}
+	if exists && c.IfNotExists {
+		return s.answer(nil, nil)
+	}
+	if exists && !c.Replace {
+		return nil, errs.New("TABLE_OR_VIEW_ALREADY_EXISTS", "relationName", quoteParts(c.Parts))
+	}
+	if err := s.checkDefinition(&d, c.Query != nil, true); err != nil {
+		return nil, err
+	}
+	d.Database, d.Name = "", ""
+	cr := catalog.Creation{Definition: d, Replace: c.Replace}
+	if c.Query != nil {
+		rows, _, err := s.collect(ctx, plan.Optimize(reorder(c.Query, d.Columns)))
+		if err != nil {
+			return nil, err
+		}
+		cr.Rows = []columnar.Partition{columnar.Batches{Name: "rows", List: rows}}
+	}
+	if _, err := s.delta.Create(ctx, cr); err != nil {
+		return nil, err
+	}
+	return s.answer(nil, nil)
 }

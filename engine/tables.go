@@ -54,6 +54,11 @@ func (s *Session) createTable(ctx context.Context, c *plan.CreateTable) (*DataFr
 			d.Provider = "parquet"
 		}
 	}
+	if len(c.Parts) == 2 && strings.EqualFold(c.Parts[0], "delta") {
+		if _, ok := s.catalog.Database(c.Parts[0]); !ok {
+			return s.createDelta(ctx, d, c)
+		}
+	}
 	var err error
 	if d.Database, d.Name, err = s.place(c.Parts); err != nil {
 		return nil, err

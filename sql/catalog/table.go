@@ -190,6 +190,11 @@ type TimeTraveler interface {
 	AsOfTimestamp(micros int64) (Table, error)
 }
 
+// A Fresh table changes under its name: Resolve gives it as it is now, for one statement.
+type Fresh interface {
+	Resolve() (Table, error)
+}
+
 // A Streamer is a table that can be read as a stream: FROM STREAM t.
 type Streamer interface {
 	// AsStream gives the stream of the table under reader options, which may be nil.

@@ -60,6 +60,11 @@ func (a *analyzer) fullName(r catalog.Relation, parts []string) []string {
 // find is the catalog's Find, and files by format and path: delta.`/path`.
 func (a *analyzer) find(at sql.Node, parts []string) (catalog.Relation, bool) {
 	if r, ok := a.cat.Find(parts); ok {
+		if f, fresh := r.Table.(catalog.Fresh); fresh {
+			t, err := f.Resolve()
+			a.check(at, err)
+			r.Table = t
+		}
 		return r, true
 	}
 	if len(parts) != 2 {
