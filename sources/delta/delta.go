@@ -614,5 +614,5 @@ func (s *Source) Commit(context.Context, sources.Offset) error { return nil }
 // Close has nothing to do.
 func (s *Source) Close() error { return nil }
 
-// Description names the source in progress as Spark does.
-func (s *Source) Description() string { return "DeltaSource[file:" + s.log.Root + "]" }
+// String names the source in progress as Spark does.
+func (s *Source) String() string { return "DeltaSource[file:" + s.log.Root + "]" }
