@@ -349,6 +349,7 @@ func (b *builder) aggregate(x *plan.Aggregate) (operator, error) {
 	if _, err := g.newFolder(); err != nil {
 		return nil, err
 	}
+	g.panes = newPanes(x, child, b.conf.Expr)
 	if !streaming {
 		return b.pass(&hashAggregate{child: child, g: g}, child), nil
 	}

@@ -19,8 +19,9 @@ type grouping struct {
 	width   int
 	refs    []int // in the extra part
 	exprs   []expr.Expr
-	argAt   []int // of each call: its first argument among exprs
-	filter  []int // of each call: its FILTER among exprs, -1
+	argAt   []int  // of each call: its first argument among exprs
+	filter  []int  // of each call: its FILTER among exprs, -1
+	panes   *panes // how rows of overlapping windows are folded; nil: one by one
 }
 
 func newGrouping(keys []expr.Expr, calls []*expr.AggregateCall, in types.Schema, c expr.Conf) *grouping {

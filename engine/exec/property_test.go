@@ -85,7 +85,7 @@ type query struct {
 	mode  string
 }
 
-func (q query) node(t *rapid.T) plan.Node {
+func (q query) node(t interface{ Fatal(args ...any) }) plan.Node {
 	c := catalog.New(nil)
 	conf := plan.Conf{Expr: ansi, Get: func(string) string { return "" }}
 	for i, name := range []string{"a", "b"} {

@@ -52,6 +52,7 @@ type partialFold struct {
 	bypass  bool
 	raw     [ranges]*rowsBuffer // keys, arguments, filters; nil until needed
 	split   [ranges][]int32
+	panes   *paneFold // nil: rows are folded one by one
 }
 
 // bypassAfter is how many rows are folded before it is judged whether that pays.
@@ -98,7 +99,11 @@ func (g *grouping) newPartial() (*partialFold, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &partialFold{f: f, t: g.newTable()}, nil
+	p := &partialFold{f: f, t: g.newTable()}
+	if g.panes != nil {
+		p.panes, err = g.panes.newFold(g)
+	}
+	return p, err
 }
 
 // fold reads parts [from, to) of child into the partial table.
@@ -108,6 +113,13 @@ func (p *partialFold) fold(r *run, child operator, w, from, to int) error {
 	for i := range p.byRange {
 		p.byRange[i] = p.byRange[i][:0]
 		p.raw[i] = nil
+	}
+	if p.panes != nil {
+		var err error
+		if p.rows, err = p.panes.fold(r, w, from, to, p.t); err != nil {
+			return err
+		}
+		from = to
 	}
 	for part := from; part < to; part++ {
 		p.f.prog.Begin(r.exprTask(part))
