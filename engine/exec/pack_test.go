@@ -13,27 +13,50 @@ import (
 
 func TestPackedColumnsComeBack(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
+		spans := []uint64{0, 1, 255, 256, 65535, 65536, 1<<32 - 1, 1 << 32, 1 << 63, ^uint64(0)}
 		base := rapid.Uint64().Draw(r, "base")
-		span := rapid.SampledFrom([]uint64{0, 1, 255, 256, 65535, 65536, 1<<32 - 1, 1 << 32, 1 << 63, ^uint64(0)}).Draw(r, "span")
+		span := rapid.SampledFrom(spans).Draw(r, "span")
+		scale := rapid.SampledFrom([]uint64{1, 1, 2, 1000, 1 << 40}).Draw(r, "scale")
+		steps := rapid.Bool().Draw(r, "steps")
 		vs := make([]uint64, rapid.IntRange(0, 40).Draw(r, "rows"))
 		for i := range vs {
-			vs[i] = base
+			x := base
 			if span > 0 {
-				vs[i] += rapid.Uint64Range(0, span).Draw(r, "v")
+				x += rapid.Uint64Range(0, span).Draw(r, "v")
+			}
+			if vs[i] = x * scale; steps && i > 0 {
+				vs[i] += vs[i-1]
 			}
 		}
+		want := slices.Clone(vs)
 		b := append(packColumn([]byte("x"), vs), "tail"...)
+		if whole := 1 + 1 + 8*len(vs); len(b)-len("tail") > max(whole, 1+9) {
+			r.Fatalf("%d values take %d bytes", len(vs), len(b))
+		}
 		got := make([]uint64, len(vs))
 		rest, ok := unpackColumn(got, b[1:], true)
-		if !ok || string(rest) != "tail" || !slices.Equal(got, vs) {
-			r.Fatalf("%v %q %v, want %v", ok, rest, got, vs)
+		if !ok || string(rest) != "tail" || !slices.Equal(got, want) {
+			r.Fatalf("%v %q %v, want %v", ok, rest, got, want)
 		}
 		for n := range len(b) - len("tail") - 1 {
-			if _, ok := unpackColumn(got, b[1:1+n], true); ok && n > 0 {
+			if _, ok := unpackColumn(got, b[1:1+n], true); ok {
 				r.Fatalf("%d of %d bytes were enough", n, len(b)-len("tail")-1)
 			}
 		}
 	})
+	for _, c := range []struct {
+		bytes int
+		at    func(i int) uint64
+	}{{17, func(i int) uint64 { return 7 + 3*uint64(i) }}, {9, func(int) uint64 { return 5 }}, {17 + 2*100, func(i int) uint64 { return uint64(i*7919%1000) * 1_000_000 }},
+		{9 + 100, func(i int) uint64 { return uint64(i * 7919 % 200) }}} {
+		vs := make([]uint64, 100)
+		for i := range vs {
+			vs[i] = c.at(i)
+		}
+		if n := len(packColumn(nil, vs)); n != c.bytes && n != c.bytes+8 {
+			t.Errorf("%d, %d, … take %d bytes, want %d", c.at(0), c.at(1), n, c.bytes)
+		}
+	}
 	if _, ok := unpackColumn(make([]uint64, 1), make([]byte, 40), true); !ok {
 		t.Error("a column of one zero is refused")
 	}
