@@ -16,7 +16,9 @@ import (
 	"streamlab/sources/files"
 	"streamlab/sources/kafka"
 	"streamlab/sources/memory"
+	"streamlab/sources/nexmark"
 	"streamlab/sources/rate"
+	"streamlab/sources/socket"
 	"streamlab/sql/catalog"
 )
 
@@ -72,8 +74,8 @@ type Formats struct {
 }
 
 // later are formats that this program knows by name only: they are refused by name, not as unknown.
-var later = map[string]bool{"orc": true, "avro": true, "socket": true,
-	"nexmark": true, "statestore": true, "foreach": true}
+var later = map[string]bool{"orc": true, "avro": true,
+	"statestore": true, "foreach": true}
 
 // AllFormats is every format of this program.
 func AllFormats() Formats {
@@ -84,7 +86,9 @@ func AllFormats() Formats {
 		SourceFormat{Name: "rate", Options: rate.Options(), New: rate.New, Continuous: true},
 		SourceFormat{Name: "rate-micro-batch", Options: rate.MicroBatchOptions(), New: rate.NewMicroBatch},
 		SourceFormat{Name: "memory", Options: memory.Options(), New: memory.New, Continuous: true, RealTime: true},
-		SourceFormat{Name: "kafka", Options: kafka.Options(), New: kafka.New, Check: kafka.Check})
+		SourceFormat{Name: "kafka", Options: kafka.Options(), New: kafka.New, Check: kafka.Check, Continuous: true, RealTime: true},
+		SourceFormat{Name: "socket", Options: socket.Options(), New: socket.New},
+		SourceFormat{Name: "nexmark", Options: nexmark.Options(), New: nexmark.New})
 	f.Tables = append(f.Tables, TableFormat{Name: "kafka", Options: kafka.Options(), Table: kafka.NewTable, Write: writeTopics})
 	for _, name := range []string{"text", "json", "csv", "parquet"} {
 		f.Sources = append(f.Sources, SourceFormat{Name: name, Path: true, Options: files.Options(name), New: files.New, Check: files.Check})
@@ -97,7 +101,7 @@ func AllFormats() Formats {
 		SinkFormat{Name: "binaryFile", Path: true, Modes: appendOnly, New: sinkfiles.New},
 		SinkFormat{Name: "console", Temporary: true, Rows: true, Modes: all, Options: console.Options(), New: console.New},
 		SinkFormat{Name: "memory", Temporary: true, Rows: true, Modes: all, Options: sinkmemory.Options(), New: sinkmemory.New},
-		SinkFormat{Name: "kafka", Modes: all, Options: sinkkafka.Options(), New: sinkkafka.New},
+		SinkFormat{Name: "kafka", Rows: true, Modes: all, Options: sinkkafka.Options(), New: sinkkafka.New},
 		SinkFormat{Name: "noop", Temporary: true, Rows: true, Modes: all, Options: noop.Options(), New: noop.New})
 	f.addDelta()
 	return f

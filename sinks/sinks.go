@@ -41,6 +41,7 @@ type Batch struct {
 	Schema    types.Schema
 	Parts     []columnar.Partition // reading them runs the plan
 	Replay    bool                 // the batch was begun by an earlier run
+	Live      bool                 // an epoch: its rows come as they are made and should leave as they come
 }
 
 // ErrSkipped is what AddBatch of a sink with a log of its own returns for a batch that the log has already.

@@ -159,7 +159,7 @@ func (s *sink) Close() error {
 func (s *sink) AddBatch(ctx context.Context, b sinks.Batch) error {
 	s.rows = 0
 	clear(s.known) // topics may have grown
-	w := &writer{sink: s, ctx: ctx, batch: b.ID, schema: b.Schema, open: map[wire.TopicPartition]*outbox{}, turn: b.ID, moment: s.now().UnixMilli()}
+	w := &writer{sink: s, ctx: ctx, batch: b.ID, live: b.Live, schema: b.Schema, open: map[wire.TopicPartition]*outbox{}, turn: b.ID, moment: s.now().UnixMilli()}
 	if err := fault.Point("sink.stage.begin"); err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ type writer struct {
 	*sink
 	ctx    context.Context
 	batch  int64
+	live   bool // nothing waits for a full record batch
 	schema types.Schema
 	open   map[wire.TopicPartition]*outbox
 	rows   int64
@@ -80,6 +81,10 @@ func (w *writer) add(rb arrow.RecordBatch) error {
 				w.turn++ // records without a key stay together until a record batch is full
 			}
 		}
+	}
+	if w.live {
+		w.moment = w.now().UnixMilli()
+		return w.flush()
 	}
 	return nil
 }

@@ -182,6 +182,7 @@ type rows struct {
 	tp      wire.TopicPartition
 	want    [8]*columnar.Vec // by position in the schema; nil: not read
 	n       int
+	last    int64 // offset of the record added last
 	bytes   int
 	room    int
 	columns []int
@@ -277,6 +278,7 @@ func (r *rows) add(b *wire.Batch, from, until int64, yield func(arrow.RecordBatc
 			}
 		}
 		r.n++
+		r.last = rec.Offset
 		r.bytes += len(rec.Key) + len(rec.Value)
 	}
 }

@@ -20,12 +20,12 @@ type source struct {
 	now     func() time.Time
 	initial offsets // nil until known
 	columns []int   // positions that are read; nil is all
-	notice  func(string)
 
 	latest      offsets // what was there at the last trigger; nil if it was not asked
 	availOnly   bool
 	frozen      offsets // the end of an availableNow run; nil until its first trigger
 	lastTrigger time.Time
+	followed    offsets // the partitions that Readers read
 }
 
 // New makes the source. What is wrong with the options in themselves comes from here; what Spark finds only
