@@ -493,12 +493,22 @@ func (d *csvDecoder) float(s []byte, size int) (float64, bool) {
 		return f, true
 	}
 	o := &d.r.csv
+	text := func(set, def string) string { // from_csv has no reader whose options were read
+		if set == "" {
+			return def
+		}
+		return set
+	}
 	switch string(s) {
+	case text(o.posInf, "Inf"):
+		return math.Inf(1), true
+	case text(o.negInf, "-Inf"):
+		return math.Inf(-1), true
 	case o.nan:
 		return math.NaN(), true
-	case o.posInf, "Infinity", "+Infinity":
+	case "Infinity", "+Infinity":
 		return math.Inf(1), true
-	case o.negInf, "-Infinity":
+	case "-Infinity":
 		return math.Inf(-1), true
 	case "NaN":
 		return math.NaN(), true

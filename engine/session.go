@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -130,6 +132,7 @@ func (s *Session) Close() error {
 
 func exprConf(c *Conf) expr.Conf {
 	return expr.Conf{Zone: c.zone(), ANSI: c.flag(keyANSI), TimeType: c.Get("spark.sql.timeType.enabled") == "true",
+		NTZ:            c.Get("spark.sql.timestampType") == "TIMESTAMP_NTZ",
 		CutDecimals:    c.Get("spark.sql.decimalOperations.allowPrecisionLoss") == "false",
 		LastMapKeyWins: c.Get("spark.sql.mapKeyDedupPolicy") == "LAST_WIN",
 		NaNStatistics:  c.Get("spark.sql.legacy.statisticalAggregate") == "true"}
@@ -193,6 +196,7 @@ func (p Params) conf(c plan.Conf) (plan.Conf, error) {
 // SQLWith is SQL with values for the markers :name and ?. The text is one statement, as for Spark; Script
 // takes several.
 func (s *Session) SQLWith(ctx context.Context, text string, params Params) (*DataFrame, error) {
+	text = substituted(text, s.conf)
 	st, err := parseOptions(s.conf).ParseStatement(text)
 	if err != nil {
 		return nil, err
@@ -203,6 +207,7 @@ func (s *Session) SQLWith(ctx context.Context, text string, params Params) (*Dat
 // Script runs the statements of a text, which semicolons separate, and gives the answer of the last. The
 // first that fails ends it.
 func (s *Session) Script(ctx context.Context, text string, params Params) (*DataFrame, error) {
+	text = substituted(text, s.conf)
 	stmts, err := parseOptions(s.conf).Parse(text)
 	if err != nil {
 		return nil, err
@@ -214,6 +219,23 @@ func (s *Session) Script(ctx context.Context, text string, params Params) (*Data
 		}
 	}
 	return df, nil
+}
+
+var variable = regexp.MustCompile(`\$\{(?:(spark|sparkconf|hiveconf|env|system|hivevar):)?([^}$\s]*)\}`)
+
+// substituted is a text with ${key} replaced by the setting of that name, or by nothing if it is not set, as
+// Spark does before it reads a statement; spark.sql.variable.substitute=false switches it off.
+func substituted(text string, c *Conf) string {
+	if !strings.Contains(text, "${") || c.Get("spark.sql.variable.substitute") == "false" {
+		return text
+	}
+	return variable.ReplaceAllStringFunc(text, func(m string) string {
+		k := variable.FindStringSubmatch(m)
+		if k[1] == "env" || k[1] == "system" { // a statement does not read the machine it runs on
+			return ""
+		}
+		return c.Get(k[2])
+	})
 }
 
 // parseOptions are the settings that change how text is read.

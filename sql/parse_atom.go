@@ -167,7 +167,7 @@ func (p *parser) wordAtom() Expr {
 		if p.word(1) == "WHEN" && p.startsExpr(2) || p.startsExpr(1) && !p.clauseAfter() && p.caseFollows() {
 			return p.caseExpr()
 		}
-	case "CURRENT_DATE", "CURRENT_TIMESTAMP", "CURRENT_TIME", "CURRENT_USER", "SESSION_USER", "LOCALTIMESTAMP":
+	case "CURRENT_DATE", "CURRENT_TIMESTAMP", "CURRENT_TIME", "CURRENT_USER", "SESSION_USER":
 		if !call && p.at(1) != "." && p.at(1) != "->" {
 			p.skip(1)
 			return &FuncCall{Span: t.Span, Syntax: "KEYWORD", Name: []string{strings.ToLower(t.Upper)}}

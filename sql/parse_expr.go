@@ -2,6 +2,7 @@ package sql
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"streamlab/errs"
 )
@@ -115,6 +116,9 @@ func (p *parser) like(l *Like, start int, at Span) Expr {
 			s := p.start()
 			text := p.str()
 			l.Escape = &Literal{p.from(s), "string", text, ""}
+			if utf8.RuneCountInString(text) != 1 {
+				p.failAt(Span{at.Start, p.from(s).End}, errs.New("INVALID_ESC", "invalidEscape", "'"+text+"'"))
+			}
 		}
 	}
 	l.Span = p.from(start)

@@ -20,6 +20,9 @@ func bitmapFunctions() []Function {
 		f("bitmap_or_agg", "Bits set in one of the bitmaps.", func(c *Call) (*AggregateCall, error) {
 			return buildBitmap(c, types.Of(types.Binary))
 		}),
+		f("bitmap_and_agg", "Bits set in all of the bitmaps.", func(c *Call) (*AggregateCall, error) {
+			return buildBitmap(c, types.Of(types.Binary))
+		}),
 	}
 }
 
@@ -31,11 +34,14 @@ func buildBitmap(c *Call, t types.DataType) (*AggregateCall, error) {
 	if !ok || t.Kind == types.Binary && c.Args[0].Type().Kind != types.Binary {
 		return nil, WrongType(aggText(c.Name, c.Args, c.Distinct), 0, quoted(t.SQL()), c.Args[0])
 	}
-	return c.aggregate([]Expr{x}, types.Of(types.Binary), false, func() Aggregate { return &bitmapAgg{} }), nil
+	return c.aggregate([]Expr{x}, types.Of(types.Binary), false, func() Aggregate { return &bitmapAgg{and: c.Name == "bitmap_and_agg"} }), nil
 }
 
 // bitmapAgg keeps the bitmap in the arena; its argument is a position or a bitmap.
-type bitmapAgg struct{ zeros []byte }
+type bitmapAgg struct {
+	and   bool // starts with all bits set
+	zeros []byte
+}
 
 func (*bitmapAgg) Width() int  { return columnar.RefWidth }
 func (*bitmapAgg) Refs() []int { return []int{0} }
@@ -47,6 +53,11 @@ func (a *bitmapAgg) bits(r *columnar.Records, off int, g uint32) []byte {
 	}
 	if a.zeros == nil {
 		a.zeros = make([]byte, bitmapBytes)
+		for i := range a.zeros {
+			if a.and {
+				a.zeros[i] = 0xff
+			}
+		}
 	}
 	r.Store(rec, off, a.zeros)
 	return r.Load(rec, off)
@@ -60,6 +71,17 @@ func (a *bitmapAgg) Update(r *columnar.Records, off int, groups []uint32, args [
 			continue
 		}
 		b := a.bits(r, off, groups[k])
+		if a.and { // what a shorter bitmap does not have is zero
+			x := v.Bytes(i)
+			for j := range b {
+				if j < len(x) {
+					b[j] &= x[j]
+				} else {
+					b[j] = 0
+				}
+			}
+			continue
+		}
 		if v.Phys == columnar.PBytes {
 			for j, x := range v.Bytes(i)[:min(bitmapBytes, len(v.Bytes(i)))] {
 				b[j] |= x
@@ -80,7 +102,11 @@ func (a *bitmapAgg) Merge(into *columnar.Records, off int, groups []uint32, from
 		if b := from.Load(from.At(fromGroups[k]), fromOff); b != nil {
 			dst := a.bits(into, off, g)
 			for i, x := range b {
-				dst[i] |= x
+				if a.and {
+					dst[i] &= x
+				} else {
+					dst[i] |= x
+				}
 			}
 		}
 	}

@@ -517,8 +517,9 @@ func buildMode(c *Call) (*AggregateCall, error) {
 	text := ""
 	switch {
 	case c.WithinGroup != nil:
-		if err := c.Arity(0, 0); err != nil {
-			return nil, err
+		if len(c.Args) > 0 { // an argument counts as the ordering
+			return nil, errs.New("INVALID_WITHIN_GROUP_EXPRESSION.WRONG_NUM_ORDERINGS", "funcName", "`mode`",
+				"expectedNum", 0, "actualNum", len(c.WithinGroup))
 		}
 		if c.Distinct {
 			return nil, errs.New("INVALID_WITHIN_GROUP_EXPRESSION.DISTINCT_UNSUPPORTED", "funcName", "`mode`")

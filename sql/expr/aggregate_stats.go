@@ -153,7 +153,7 @@ var pairFunctions = []pairFunction{
 			return 0, false, nil
 		}
 		if p.n == 1 {
-			return 0, false, nil
+			return math.NaN(), c.NaNStatistics, nil
 		}
 		d := math.Sqrt(p.xmk * p.ymk)
 		if d == 0 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"sort"
+	"strings"
 
 	"github.com/zeebo/xxh3"
 
@@ -39,7 +40,14 @@ func buildFirstLast(c *Call) (*AggregateCall, error) {
 	a := c.aggregate(c.Args[:1], t, true, func() Aggregate {
 		return &firstLast{t: t, last: c.Name == "last" || c.Name == "last_value", ignoreNulls: ignore}
 	})
-	a.Text = aggText(c.Name, c.Args[:1], c.Distinct)
+	name := c.Name
+	if c.IgnoreNulls { // the clause, not the flag
+		name = strings.TrimSuffix(name, "_value")
+		if c.Name == "any_value" {
+			name = c.Name
+		}
+	}
+	a.Text = aggText(name, c.Args[:1], c.Distinct)
 	if ignore {
 		a.Extra = "ignore nulls "
 	}

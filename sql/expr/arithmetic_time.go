@@ -289,7 +289,7 @@ func (a arithmetic) addCalendar(d, m Expr, sign int64, text string) Expr {
 					i := sel.At(k)
 					j := v.Row(i)
 					if v.Kids[2].I64[j] != 0 {
-						return errs.New("INVALID_INTERVAL_WITH_MICROSECONDS_ADDITION", "ansiConfig", `"spark.sql.ansi.enabled"`)
+						return errs.New("INVALID_INTERVAL_WITH_MICROSECONDS_ADDITION")
 					}
 					r := addMonthsTo(int64(x.I32[x.Row(i)]), sign*int64(v.Kids[0].I32[j])) + sign*int64(v.Kids[1].I32[j])
 					dst.I32[i] = int32(r)

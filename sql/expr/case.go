@@ -355,11 +355,7 @@ func NewGetItem(base, index Expr, c Conf) (Expr, error) {
 			return NewGetField(base, string(l.Value.Bytes(0)), c)
 		}
 		if !index.Type().IsIntegral() && index.Type().Kind != types.Null {
-			if index.Type().Kind == types.String && c.ANSI {
-				index = CastTo(index, types.Of(types.BigInt), c)
-			} else {
-				return nil, WrongType(text, 1, `"INTEGRAL"`, index)
-			}
+			return nil, WrongType(text, 1, `"INTEGRAL"`, index)
 		}
 		if index.Type().Kind == types.Null {
 			index = CastTo(index, types.Of(types.Int), c)

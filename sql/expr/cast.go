@@ -82,7 +82,7 @@ func NewCast(child Expr, to types.DataType, m CastMode, c Conf) (Expr, error) {
 	if m == Try {
 		e.Conf.ANSI = true // which casts are allowed does not change
 	}
-	if castAllowed(from, to, e.Conf) {
+	if castAllowed(from, to, e.Conf) && !((m == Try || !c.ANSI) && nullableKeys(from, to)) {
 		return e, nil
 	}
 	text := e.String()
@@ -148,6 +148,20 @@ func hasTime(t types.DataType) bool {
 
 // CanCast reports whether CAST(from AS to) is allowed.
 func CanCast(from, to types.DataType, c Conf) bool { return castAllowed(from, plainStrings(to), c) }
+
+// nullableKeys reports whether a cast that gives NULL for what it cannot read would make keys of a map NULL.
+func nullableKeys(from, to types.DataType) bool {
+	switch {
+	case from.Kind != to.Kind:
+		return false
+	case from.Kind == types.Map:
+		f, t := from.Key.Kind, to.Key.Kind
+		return f == types.String && t != types.String && t != types.Binary || nullableKeys(*from.Key, *to.Key) || nullableKeys(*from.Elem, *to.Elem)
+	case from.Kind == types.Array:
+		return nullableKeys(*from.Elem, *to.Elem)
+	}
+	return false
+}
 
 func castAllowed(from, to types.DataType, c Conf) bool {
 	if from.Equal(to) || from.Kind == types.Null {

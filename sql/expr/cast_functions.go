@@ -13,6 +13,7 @@ func castFunctions() []Function {
 		{"int", types.Of(types.Int)}, {"bigint", types.Of(types.BigInt)}, {"float", types.Of(types.Float)},
 		{"double", types.Of(types.Double)}, {"decimal", types.DecimalOf(10, 0)}, {"date", types.Of(types.Date)},
 		{"timestamp", types.Of(types.Timestamp)}, {"binary", types.Of(types.Binary)}, {"string", types.Of(types.String)},
+		{"time", types.Of(types.Time)},
 	} {
 		fs = append(fs, Function{Name: c.name, Signature: c.name + "(expr)", Doc: "CAST(expr AS " + c.t.SQL() + ").",
 			Portable: true, Build: func(call *Call) (Expr, error) {

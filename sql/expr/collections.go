@@ -686,7 +686,7 @@ func buildShuffle(c *Call) (Expr, error) {
 		return nil, err
 	}
 	arr := call.Args[0]
-	e, err := randomCall(c, "shuffle", arr.Type(), c.Text(), 1, func(g randomRow) Kernel {
+	e, err := randomCall(c, "shuffle", arr.Type(), callText("shuffle", c.Args[:1]), 1, func(g randomRow) Kernel {
 		var idx []int32
 		return valueRows(func(r *row, a *Appender) error {
 			v, from, to := r.elements(0)

@@ -188,6 +188,12 @@ func comparisonType(lt, rt types.DataType, conf Conf) (types.DataType, bool) {
 		if t, ok := tightestCommon(a, b); ok {
 			return t, true
 		}
+		if a.Kind == types.Boolean && b.IsNumeric() {
+			return b, true
+		}
+		if b.Kind == types.Boolean && a.IsNumeric() {
+			return a, true
+		}
 		if b.Kind == types.String {
 			a, b = b, a
 		}

@@ -285,7 +285,7 @@ func makeIntervalKernel(ansi bool) Kernel {
 			us, ok3 := addUnits(us, decMicros(&r, 6), 1)
 			if !ok || !ok2 || !ok3 || months != int64(int32(months)) || days != int64(int32(days)) {
 				if ansi {
-					return errs.New("ARITHMETIC_OVERFLOW", "message", "integer overflow", "alternative", "", "config", `"spark.sql.ansi.enabled"`)
+					return errs.New("ARITHMETIC_OVERFLOW", "message", "overflow", "alternative", "", "config", `"spark.sql.ansi.enabled"`)
 				}
 				SetNull(dst, r.i)
 				continue

@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"strings"
+
 	"streamlab/errs"
 	"streamlab/sql/types"
 )
@@ -36,6 +38,10 @@ func parseBuilder(t types.DataType, try bool) func(c *Call) (Expr, error) {
 	return func(c *Call) (Expr, error) {
 		if err := c.Arity(1, 2); err != nil {
 			return nil, err
+		}
+		t := t
+		if c.Conf.NTZ && strings.HasSuffix(c.Name, "to_timestamp") {
+			t = tNTZ
 		}
 		if t.Kind == types.Time {
 			if !c.Conf.TimeType {

@@ -16,6 +16,8 @@ import (
 type Conf struct {
 	Zone *time.Location // session time zone; nil is UTC
 	ANSI bool           // spark.sql.ansi.enabled
+	// NTZ is spark.sql.timestampType=TIMESTAMP_NTZ: the word TIMESTAMP means TIMESTAMP_NTZ.
+	NTZ bool
 	// TimeType is spark.sql.timeType.enabled: casts to TIME and functions of TIME are allowed.
 	TimeType bool
 	// CutDecimals is spark.sql.decimalOperations.allowPrecisionLoss=false: result scales are cut at 38 digits.

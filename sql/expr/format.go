@@ -513,6 +513,9 @@ func parseCharFormat(text string) (*charFormat, error) {
 		f.whole = append(f.whole, c)
 		n++
 	}
+	if i := len(f.whole); i > 0 && (f.whole[0] == ',' || f.whole[i-1] == ',') {
+		return nil, fail("CONT_THOUSANDS_SEPS")
+	}
 	rest = rest[n:]
 	if cut(".") || cut("D") {
 		f.point = true
@@ -550,6 +553,9 @@ func (f *charFormat) appendNumber(dst []byte, n decimal128.Num, scale int32) []b
 	whole = bytes.TrimLeft(whole, "0")
 	frac = bytes.TrimRight(frac, "0")
 	if len(whole) > f.digits || len(frac) > f.fracDigits {
+		if f.currency {
+			dst = append(dst, '$')
+		}
 		for _, c := range f.whole {
 			if c != ',' {
 				c = '#'
@@ -623,6 +629,8 @@ func (f *charFormat) appendNumber(dst []byte, n decimal128.Num, scale int32) []b
 	switch {
 	case f.sign == 'P' && neg:
 		dst = append(dst, '>')
+	case f.sign == 'P': // room for the brackets
+		dst = append(dst, "  "...)
 	case f.signLast && f.sign == 'S' && !neg:
 		dst = append(dst, '+')
 	case f.signLast && f.sign != 'P' && neg:

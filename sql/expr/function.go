@@ -30,6 +30,9 @@ type Function struct {
 	Portable  bool   // also a function of Spark itself
 	Hidden    bool   // operators and internal names: not listed by Names
 
+	// Params are the names that arguments may be given by, in order; nil if by place only.
+	Params []string
+
 	// Build checks and coerces the arguments of a scalar function. Nil for other kinds.
 	Build func(c *Call) (Expr, error)
 	// BuildAggregate does so for an aggregate function. Nil for other kinds.

@@ -252,7 +252,7 @@ func (c *Call) wantBoolean(i int, l *Lambda) (*Lambda, error) {
 		return l, nil
 	}
 	body, ok := ImplicitCast(l.Body, tBoolean, c.Conf)
-	if !ok {
+	if !ok || l.Body.Type().Kind != types.Null {
 		return nil, WrongType(c.Text(), i, `"BOOLEAN"`, l)
 	}
 	n := &Lambda{Params: l.Params, Body: body}

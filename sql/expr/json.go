@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"regexp"
 	"sort"
 	"strings"
 
@@ -228,6 +229,8 @@ func constOptions(e Expr, c Conf) (map[string]string, error) {
 }
 
 // constSchema reads a schema argument: DDL text, or schema_of_json and schema_of_csv of a constant.
+var timestampWord = regexp.MustCompile(`(?i)\btimestamp\b`)
+
 func constSchema(e Expr, c Conf) (types.DataType, error) {
 	bad := func() error {
 		return errs.New("INVALID_SCHEMA.NON_STRING_LITERAL", "inputSchema", quoted(e.String()))
@@ -238,6 +241,9 @@ func constSchema(e Expr, c Conf) (types.DataType, error) {
 	s, ok := constText(e, c)
 	if !ok {
 		return types.DataType{}, bad()
+	}
+	if c.NTZ {
+		s = timestampWord.ReplaceAllString(s, "TIMESTAMP_NTZ")
 	}
 	t, err := types.ParseType(s)
 	if err == nil {

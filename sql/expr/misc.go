@@ -86,7 +86,7 @@ func miscFunctions() []Function {
 			if err := c.Arity(0, 1); err != nil {
 				return nil, err
 			}
-			return randomCall(c, "uuid", tString, c.Text(), 0, func(g randomRow) Kernel {
+			return randomCall(c, "uuid", tString, "uuid()", 0, func(g randomRow) Kernel {
 				return bytesRows(func(r *row, dst []byte) ([]byte, error) {
 					a, b := g.at(r, 0), g.at(r, 1)
 					a = a&^0xf000 | 0x4000

@@ -364,6 +364,9 @@ func splitRow(r *row, a *Appender, ps *patterns) error {
 		}
 		for ; n > 0 && len(s) > 0; n-- {
 			_, w := utf8.DecodeRune(s)
+			if n == 1 { // the last part is what is left
+				w = len(s)
+			}
 			parts.AppendBytes(s[:w])
 			s = s[w:]
 		}

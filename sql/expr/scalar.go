@@ -280,7 +280,34 @@ func SetPos(e Expr, p errs.Pos) {
 		setPosOfCasts(x.Args, p)
 	case *AggregateCall:
 		setPosOfCasts(x.Args, p)
+		make := x.New
+		x.New = func() Aggregate { return placedAggregate{make(), p} }
 	}
+}
+
+// placedAggregate puts the place of its call into the errors of an aggregate.
+type placedAggregate struct {
+	Aggregate
+	pos errs.Pos
+}
+
+func (a placedAggregate) place(err error) error {
+	if e := errs.As(err); e != nil {
+		return e.At(a.pos)
+	}
+	return err
+}
+
+func (a placedAggregate) Update(r *columnar.Records, off int, groups []uint32, args []*columnar.Vec, sel columnar.Sel) error {
+	return a.place(a.Aggregate.Update(r, off, groups, args, sel))
+}
+
+func (a placedAggregate) Merge(into *columnar.Records, off int, groups []uint32, from *columnar.Records, fromOff int, fromGroups []uint32) error {
+	return a.place(a.Aggregate.Merge(into, off, groups, from, fromOff, fromGroups))
+}
+
+func (a placedAggregate) Result(r *columnar.Records, off int, groups []uint32, out *columnar.Vec) error {
+	return a.place(a.Aggregate.Result(r, off, groups, out))
 }
 
 // setPosOfCasts places implicit casts; what was placed before, and all below it, stays as it is.

@@ -111,13 +111,17 @@ func temporalSequence(r *row, a *Appender) error {
 		case types.YearMonth:
 			months = int64(s.I32[i])
 		case types.DayTime:
-			micros = s.I64[i]
+			days, micros = s.I64[i]/microsPerDay, s.I64[i]%microsPerDay // whole days are days of the zone
 		default:
 			months, days, micros = int64(s.Kids[0].I32[i]), int64(s.Kids[1].I32[i]), s.Kids[2].I64[i]
 		}
 		if date {
 			if micros%microsPerDay != 0 {
-				return errs.New("_LEGACY_ERROR_TEMP_3242", "intervalType", s.Type.Simple())
+				name := s.Type.Simple()
+				if s.Type.Kind == types.DayTime {
+					name = "interval day to second"
+				}
+				return errs.New("_LEGACY_ERROR_TEMP_3242", "intervalType", name)
 			}
 			days, micros = days+micros/microsPerDay, 0
 		}

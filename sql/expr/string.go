@@ -156,7 +156,9 @@ func stringFunctions() []Function {
 		}
 		return append(dst, '\'')
 	}))))
-	add(fn("mask(str[, upperChar, lowerChar, digitChar, otherChar])", "Letters and digits replaced by one character a class; null keeps a class.", buildMask))
+	mask := fn("mask(str[, upperChar, lowerChar, digitChar, otherChar])", "Letters and digits replaced by one character a class; null keeps a class.", buildMask)
+	mask.Params = []string{"str", "upperChar", "lowerChar", "digitChar", "otherChar"}
+	add(mask)
 	add(fn("sentences(str[, lang[, country]])", "Words of each sentence.", sig{in: "sss", min: 1, defaults: []Expr{StringLit(""), StringLit("")},
 		out: types.ArrayOf(types.ArrayOf(tString, false), false), k: valueRows(sentencesRow)}.build))
 	add(fn("is_valid_utf8(str)", "Whether the bytes are UTF-8.", sig{in: "x", out: tBoolean, k: boolRows(func(r *row) (bool, error) { return utf8.Valid(r.bytes(0)), nil })}.build))

@@ -174,7 +174,7 @@ func sentencesRow(r *row, a *Appender) error {
 		c, w := utf8.DecodeRune(s[i:])
 		switch {
 		case unicode.IsLetter(c) || unicode.IsDigit(c) || (c == '\'' || c == '_') && start >= 0:
-			if stop && words > 0 && start < 0 {
+			if stop && words > 0 && start < 0 && !unicode.IsLower(c) { // a small letter goes on with the sentence
 				sentence.End()
 				words = 0
 			}

@@ -311,6 +311,19 @@ func (p *jsonReader) variantValue(t types.DataType, i, end int, a *Appender) boo
 		}
 		return true
 	}
+	if c := p.sc.s[i]; (c == 't' || c == 'f') && t.IsNumeric() { // booleans are 1 and 0
+		if a != nil {
+			s, n := p.sc.s, "0"
+			if c == 't' {
+				n = "1"
+			}
+			p.sc.s = []byte(n)
+			ok := p.variantValue(t, 0, 1, a)
+			p.sc.s = s
+			return ok
+		}
+		return true
+	}
 	switch t.Kind {
 	case types.Struct:
 		if p.sc.s[i] != '{' {

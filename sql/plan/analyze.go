@@ -131,6 +131,20 @@ func (a *analyzer) failWith(at sql.Node, err error) {
 	panic(failure{err})
 }
 
+// fails reports whether f fails.
+func (a *analyzer) fails(f func()) (failed bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(failure); !ok {
+				panic(r)
+			}
+			failed = true
+		}
+	}()
+	f()
+	return false
+}
+
 func (a *analyzer) check(at sql.Node, err error) {
 	if err != nil {
 		a.failWith(at, err)

@@ -33,7 +33,7 @@ func functionName(parts []string) string {
 
 func (x *resolver) unknownRoutine(f *sql.FuncCall) {
 	if len(f.Name) > 2 {
-		x.fail(f, "REQUIRES_SINGLE_PART_NAMESPACE", "sessionCatalog", "spark_catalog", "namespace", quoteParts(f.Name[:len(f.Name)-1]), "identifier", quoteParts(f.Name))
+		x.fail(f, "REQUIRES_SINGLE_PART_NAMESPACE", "sessionCatalog", "spark_catalog", "identifier", quoteParts(f.Name))
 	}
 	x.fail(f, "UNRESOLVED_ROUTINE", "routineName", quoteParts(f.Name), "searchPath", SearchPath(x.a.cat))
 }
@@ -133,7 +133,10 @@ func callText(name string, args []expr.Expr) string {
 func (x *resolver) arguments(f *sql.FuncCall, name string, fn *expr.Function) *expr.Call {
 	c := &expr.Call{Name: name, Distinct: f.Distinct, IgnoreNulls: f.IgnoreNulls, Conf: x.a.conf.Expr}
 	if f.ArgNames != nil && name != "struct" {
-		x.fail(f, "NAMED_PARAMETERS_NOT_SUPPORTED", "functionName", types.Quote(name))
+		if fn.Params == nil {
+			x.fail(f, "NAMED_PARAMETERS_NOT_SUPPORTED", "functionName", types.Quote(name))
+		}
+		f = x.byPlace(f, name, fn.Params, 1)
 	}
 	var lambdas []int
 	for i, a := range f.Args {
@@ -244,24 +247,27 @@ func (x *resolver) aggregate(f *sql.FuncCall, name string) expr.Expr {
 		x.inAggregate = false
 		call.Filter = x.expr(f.Filter)
 		if hasAggregate(call.Filter) {
-			x.fail(f.Filter, "INVALID_AGGREGATE_FILTER.CONTAINS_AGGREGATE", "filterExpr", `"`+call.Filter.String()+`"`, "aggExpr", `"`+firstAggregate(call.Filter).String()+`"`)
+			x.fail(f, "INVALID_AGGREGATE_FILTER.CONTAINS_AGGREGATE", "filterExpr", `"`+call.Filter.String()+`"`, "aggExpr", `"`+firstAggregate(call.Filter).String()+`"`)
 		}
 	}
 	if len(f.WithinGroup) > 0 {
 		call.WithinGroup = x.orderings(f.WithinGroup)
 	}
 	x.inAggregate, x.generators = false, generators
-	for _, a := range call.Args {
+	for i, a := range call.Args {
 		if hasWindow(a) && !window {
-			x.fail(f, "_LEGACY_ERROR_TEMP_1031")
+			x.fail(nil, "_LEGACY_ERROR_TEMP_1031")
 		}
 		if !expr.Deterministic(a) {
-			x.fail(f, "AGGREGATE_FUNCTION_WITH_NONDETERMINISTIC_EXPRESSION", "sqlExpr", `"`+callText(name, call.Args)+`"`)
+			at := sql.Node(f)
+			if i < len(f.Args) {
+				at = f.Args[i]
+			}
+			x.fail(at, "AGGREGATE_FUNCTION_WITH_NONDETERMINISTIC_EXPRESSION", "sqlExpr", `"`+callText(name, call.Args)+`"`)
 		}
 	}
 	if call.Filter != nil && call.Filter.Type().Kind != types.Boolean {
-		x.fail(f, "INVALID_AGGREGATE_FILTER.NOT_BOOLEAN", "filterExpr", `"`+call.Filter.String()+`"`,
-			"aggExpr", `"`+callText(name, call.Args)+`"`)
+		x.fail(f, "INVALID_AGGREGATE_FILTER.NOT_BOOLEAN", "filterExpr", `"`+call.Filter.String()+`"`)
 	}
 	c, err := expr.BuildAggregate(call)
 	x.a.check(f, err)

@@ -14,6 +14,9 @@ var generatorNames = map[string]string{"explode": "explode", "posexplode": "pose
 	"explode_outer": "explode", "posexplode_outer": "posexplode", "inline_outer": "inline",
 	"variant_explode_outer": "variant_explode"}
 
+// generatorParams name the parameters of those that may be called by name.
+var generatorParams = map[string][]string{"explode": {"collection"}, "posexplode": {"collection"}, "variant_explode": {"input"}}
+
 // tableFunctions stand in FROM only.
 var tableFunctions = map[string]bool{"range": true, "sql_keywords": true, "collations": true}
 
@@ -25,6 +28,9 @@ func (x *resolver) generator(f *sql.FuncCall) expr.Expr {
 	kind := generatorKind(name)
 	if kind == "" || f.Over != nil {
 		return nil
+	}
+	if params := generatorParams[kind]; params != nil {
+		f = x.byPlace(f, name, params, 1)
 	}
 	y := *x
 	y.generators = false
@@ -124,8 +130,15 @@ func (x *resolver) generator(f *sql.FuncCall) expr.Expr {
 		}
 	case "variant_explode":
 		arity(1)
-		g.out = types.Schema{{Name: "pos", Type: types.Of(types.Int), Nullable: g.outer}, {Name: "key", Type: types.Of(types.String), Nullable: true},
-			{Name: "value", Type: types.Of(types.Variant), Nullable: g.outer}}
+		v, ok := expr.ImplicitCast(args[0], types.Of(types.Variant), x.a.conf.Expr)
+		if !ok || args[0].Type().Kind != types.Variant && args[0].Type().Kind != types.Null {
+			wrong(`"VARIANT"`)
+		}
+		g.kind, g.args = "inline", []expr.Expr{expr.VariantEntries(v)}
+		for _, f := range g.args[0].Type().Elem.Fields {
+			f.Nullable = f.Nullable || g.outer
+			g.out = append(g.out, f)
+		}
 	}
 	return g
 }
@@ -265,11 +278,15 @@ func (a *analyzer) rangeOf(f *sql.FuncCall) Node {
 	for i, e := range f.Args {
 		r := x.expr(e)
 		if k := r.Type(); !k.IsNumeric() && k.Kind != types.String {
-			a.fail(e, "UNEXPECTED_INPUT_TYPE", "functionName", "`range`", "paramIndex", ordinalWord(i), "requiredType", `"BIGINT"`,
+			at := i
+			if len(f.Args) == 1 {
+				at = 1 // the only argument is the end
+			}
+			a.fail(f, "UNEXPECTED_INPUT_TYPE", "functionName", "`range`", "paramIndex", ordinalWord(at), "requiredType", `"BIGINT"`,
 				"inputSql", `"`+r.String()+`"`, "inputType", `"`+k.SQL()+`"`)
 		}
 		l, err := expr.Const(expr.CastTo(r, types.Of(types.BigInt), a.conf.Expr), a.conf.Expr)
-		a.check(e, err)
+		a.check(f, err)
 		if l == nil || l.Value.IsNull(0) {
 			a.fail(e, "DATATYPE_MISMATCH.UNEXPECTED_NULL", "sqlExpr", `"range(…)"`, "exprName", "range")
 		}

@@ -166,6 +166,7 @@ func (x *resolver) fileFunction(f *sql.FuncCall, name string) expr.Expr {
 	if !ok || len(f.Args) > 0 {
 		return nil
 	}
+	none = &named{none, name + "()"}
 	if x.sc.node == nil {
 		return none
 	}

@@ -132,6 +132,13 @@ func (x *resolver) typedLiteral(l *sql.Literal) expr.Expr {
 			return expr.IntegralLit(v, types.Date)
 		}
 	case "TIMESTAMP", "TIMESTAMP_LTZ":
+		if x.a.conf.Expr.NTZ && l.Type == "TIMESTAMP" {
+			here, _ := expr.ParseTimestamp(s, time.UTC, now)
+			there, _ := expr.ParseTimestamp(s, time.FixedZone("", 3600), now)
+			if us, ok := expr.ParseTimestampNTZ(s, false); ok && here != there { // with a zone it stays an instant
+				return expr.IntegralLit(us, types.TimestampNTZ)
+			}
+		}
 		if us, ok := expr.ParseTimestamp(s, zone, now); ok {
 			return expr.TimestampLit(us, x.a.conf.Expr)
 		}

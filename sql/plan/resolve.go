@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"regexp"
 	"sort"
 	"strings"
 
@@ -96,7 +97,10 @@ func (x *resolver) expr(e sql.Expr) expr.Expr {
 				}
 			}
 		}
-		return x.negated(n, n.Not, x.build(n, "in", args...))
+		in, err := expr.Build("in", args, x.a.conf.Expr)
+		x.a.check(after(n, n.X), err)
+		x.place(n, in)
+		return x.negated(n, n.Not, in)
 	case *sql.Like:
 		return x.like(n)
 	case *sql.Is:
@@ -155,6 +159,15 @@ func (x *resolver) expr(e sql.Expr) expr.Expr {
 	}
 	x.fail(e, "UNSUPPORTED_FEATURE", "feature", "this expression")
 	return nil
+}
+
+// after is the part of n behind its operand x, where Spark places errors of predicates.
+func after(n, x sql.Node) sql.Span {
+	s := n.Pos()
+	if end := x.Pos().End; end > s.Start && end < s.End {
+		s.Start = end + 1
+	}
+	return s
 }
 
 // row is (a, b) with the field names of a struct type.
@@ -235,7 +248,7 @@ func (x *resolver) is(n *sql.Is) expr.Expr {
 		return x.build(n, "isnull", v)
 	case "UNKNOWN":
 		if n.Not {
-			return x.build(n, "isnotnull", v)
+			return &named{x.build(n, "isnotnull", v), "(" + v.String() + " IS NOT UNKNOWN)"}
 		}
 		return x.build(n, "isnull", v)
 	case "TRUE", "FALSE":
@@ -267,9 +280,15 @@ func (x *resolver) caseWhen(n *sql.Case) expr.Expr {
 	return r
 }
 
+var timestampWord = regexp.MustCompile(`(?i)\btimestamp\b`)
+
 func (x *resolver) cast(n *sql.Cast) expr.Expr {
 	v := x.expr(n.X)
-	t, err := types.ParseType(n.Type.Text)
+	text := n.Type.Text
+	if x.a.conf.Expr.NTZ {
+		text = timestampWord.ReplaceAllString(text, "TIMESTAMP_NTZ")
+	}
+	t, err := types.ParseType(text)
 	if e := errs.As(err); e != nil { // placed within the type's text, which is not the user's
 		c := *e
 		c.Pos = errs.Pos{}
@@ -346,7 +365,7 @@ func (x *resolver) name(n *sql.Name) expr.Expr {
 	if len(n.Parts) == 1 {
 		switch u := strings.ToLower(n.Parts[0]); u {
 		case "current_date", "current_timestamp", "current_time", "current_user", "user", "session_user",
-			"localtimestamp", "current_catalog", "current_database", "current_schema":
+			"current_catalog", "current_database", "current_schema":
 			if _, ok := expr.Lookup(u); ok {
 				return x.build(n, u)
 			}

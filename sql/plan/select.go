@@ -50,6 +50,9 @@ func (a *analyzer) selectOver(sc *scope, s *sql.Select, q *sql.Query) Node {
 	y := *x
 	y.aliases, y.generators = items, false
 	if s.Having != nil {
+		if s.GroupBy == nil && !anyItem(items, hasAggregate) && a.fails(func() { z := y; z.expr(s.Having) }) {
+			a.fail(s, "MISSING_GROUP_BY") // Spark looks at the clause before its columns
+		}
 		b.having = y.expr(s.Having)
 		b.havingAt = s.Having
 	}

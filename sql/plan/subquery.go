@@ -83,7 +83,7 @@ func (x *resolver) inSubquery(q *sql.InQuery) expr.Expr {
 		for _, f := range s {
 			r = append(r, `"`+f.Name+`"`)
 		}
-		x.fail(q, "DATATYPE_MISMATCH.IN_SUBQUERY_LENGTH_MISMATCH", "sqlExpr", `"`+inText(xs)+` IN (listquery())`+`)"`, "leftLength", len(xs), "rightLength", len(s),
+		x.fail(after(q, q.X), "DATATYPE_MISMATCH.IN_SUBQUERY_LENGTH_MISMATCH", "sqlExpr", `"`+inText(xs)+` IN (listquery())`+`)"`, "leftLength", len(xs), "rightLength", len(s),
 			"leftColumns", strings.Join(l, ", "), "rightColumns", strings.Join(r, ", "))
 	}
 	ts := make([]types.DataType, len(s))
