@@ -1,5 +1,6 @@
-// Package conformance plays answers recorded from Apache Spark: streaming scenarios (scenarios/<area>/) and
-// SQL expressions (expressions/). Nothing here but tests; an answer is never edited by hand.
+// Package conformance plays answers recorded from Apache Spark: streaming scenarios (scenarios/<area>/, and
+// those of our own in further/<area>/), SQL expressions (expressions/) and texts (text/). Nothing here but
+// tests; an answer is never edited by hand.
 //
 //	go test ./conformance                                  every recorded scenario and expression
 //	go test ./conformance -run Scenarios/eventtime         one area

@@ -26,64 +26,78 @@ func TestScenarios(t *testing.T) {
 	if *exprFlag != "" {
 		t.Skip("only expressions are asked for")
 	}
-	root, err := filepath.Abs("scenarios")
-	if err != nil {
-		t.Fatal(err)
-	}
 	foreign := *dirFlag != ""
-	list := areas
+	var files []named
 	if foreign {
-		root = *dirFlag
-		list = nil
-		entries, err := os.ReadDir(root)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range entries {
-			if e.IsDir() {
-				list = append(list, e.Name())
-			}
-		}
+		files = scenariosIn(t, *dirFlag, "", nil)
+	} else {
+		files = append(scenariosIn(t, "scenarios", "", areas), scenariosIn(t, "further", "further/", nil)...)
 	}
 	data := os.Getenv("ORACLE_DATA")
 	if data == "" {
+		var err error
 		if data, err = filepath.Abs("../labs/data"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	listed := exceptions(t)
 	passed, failed := 0, 0
-	for _, area := range list {
+	for _, f := range files {
+		t.Run(f.name, func(t *testing.T) {
+			diff := playFile(t, f.path, data)
+			if diff == "" {
+				passed++
+			} else {
+				failed++
+			}
+			switch {
+			case foreign:
+				if diff != "" {
+					t.Error(diff)
+				}
+			case diff != "" && listed[f.name] == "":
+				t.Error(diff)
+			case diff == "" && listed[f.name] != "":
+				t.Errorf("passes, but exceptions.txt lists it: %s", listed[f.name])
+			case diff != "":
+				t.Logf("known (%s): %s", listed[f.name], diff)
+			}
+		})
+	}
+	fmt.Printf("%d passed, %d failed\n", passed, failed)
+}
+
+// named is a scenario's file and the name that exceptions.txt has for it.
+type named struct{ name, path string }
+
+// scenariosIn lists the scenarios of a folder by area; nil areas are all that are there.
+func scenariosIn(t *testing.T, root, prefix string, areas []string) (out []named) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if areas == nil {
+		entries, err := os.ReadDir(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.IsDir() {
+				areas = append(areas, e.Name())
+			}
+		}
+	}
+	for _, area := range areas {
 		files, err := filepath.Glob(filepath.Join(root, area, "*.yaml"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		sort.Strings(files)
 		for _, f := range files {
-			name := area + "/" + strings.TrimSuffix(filepath.Base(f), ".yaml")
-			t.Run(name, func(t *testing.T) {
-				diff := playFile(t, f, data)
-				if diff == "" {
-					passed++
-				} else {
-					failed++
-				}
-				switch {
-				case foreign:
-					if diff != "" {
-						t.Error(diff)
-					}
-				case diff != "" && listed[name] == "":
-					t.Error(diff)
-				case diff == "" && listed[name] != "":
-					t.Errorf("passes, but exceptions.txt lists it: %s", listed[name])
-				case diff != "":
-					t.Logf("known (%s): %s", listed[name], diff)
-				}
-			})
+			out = append(out, named{prefix + area + "/" + strings.TrimSuffix(filepath.Base(f), ".yaml"), f})
 		}
 	}
-	fmt.Printf("%d passed, %d failed\n", passed, failed)
+	return out
 }
 
 func playFile(t *testing.T, file, data string) (diff string) {

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"streamlab/columnar"
 	"streamlab/sql/plan"
 	"streamlab/sql/types"
 	"streamlab/store"
@@ -37,6 +38,9 @@ func (b *builder) limit(x *plan.Limit) (operator, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s := scanBelow(child); s != nil {
+		child = b.pass(&localLimit{child: child, n: n, scan: s}, child)
+	}
 	o := &streamLimit{child: child, n: n, schema: x.Schema()}
 	o.reset()
 	b.p.stateful[number] = o
@@ -54,6 +58,60 @@ func aggregates(n plan.Node) bool {
 		}
 	}
 	return false
+}
+
+// scanBelow finds the scan whose chunks come up to o with their positions; nil if something else is between.
+func scanBelow(o operator) *scan {
+	for {
+		switch x := o.(type) {
+		case *scan:
+			x.limited = true
+			x.chunks.make = func() (*columnar.Sel, error) { return &columnar.Sel{}, nil }
+			return x
+		case *project:
+			o = x.child
+		case *filter:
+			o = x.child
+		default:
+			return nil
+		}
+	}
+}
+
+// localLimit passes the first n rows of each part and reads no further, so that what is counted as input is
+// what Spark counts.
+type localLimit struct {
+	child operator
+	n     int64
+	scan  *scan
+}
+
+func (o *localLimit) open(r *run) (int, error) { return o.child.open(r) }
+
+func (o *localLimit) part(r *run, w, p int, to emit) error {
+	left := o.n
+	err := o.child.part(r, w, p, func(c *chunk) error {
+		if int64(c.sel.N) < left {
+			left -= int64(c.sel.N)
+			return to(c)
+		}
+		sel := c.sel
+		sel.N = int(left)
+		if !sel.All {
+			sel.Idx = sel.Idx[:sel.N]
+		}
+		if err := o.scan.unread(r, w, sel.At(sel.N-1)); err != nil {
+			return err
+		}
+		if err := to(&chunk{cols: c.cols, sel: sel}); err != nil {
+			return err
+		}
+		return errEnough
+	})
+	if err == errEnough {
+		return nil
+	}
+	return err
 }
 
 // streamLimit passes the first n rows of the query's life. Its state is one record: how many have passed.

@@ -31,9 +31,6 @@ func (s *reader) read(r *run, p columnar.Partition, count func(rows int64), to e
 		if n == 0 {
 			continue
 		}
-		if count != nil {
-			count(int64(n))
-		}
 		have := int(rb.NumCols())
 		pick := s.columns != nil && (have == s.width || have == s.full) && have != len(s.columns)
 		for i := range whole {
@@ -44,6 +41,9 @@ func (s *reader) read(r *run, p columnar.Partition, count func(rows int64), to e
 			whole[i].SetArrow(rb.Column(at), s.schema[i].Type)
 		}
 		if n <= columnar.Slice {
+			if count != nil {
+				count(int64(n))
+			}
 			c.cols, c.sel = whole, columnar.AllRows(n)
 			if err := to(&c); err != nil {
 				return err
@@ -58,6 +58,9 @@ func (s *reader) read(r *run, p columnar.Partition, count func(rows int64), to e
 				return err
 			}
 			end := min(from+columnar.Slice, n)
+			if count != nil {
+				count(int64(end - from))
+			}
 			for i := range whole {
 				views[i] = whole[i].View(from, end)
 			}
@@ -80,6 +83,27 @@ type scan struct {
 	filtered bool
 	where    []catalog.Predicate // conditions that also stand above the scan
 	silent   bool                // the same rows are counted by another scan
+	// limited says that a limit above may leave rows unread: then chunks are the counted rows of each worker's
+	// last chunk.
+	limited bool
+	chunks  perWorker[*columnar.Sel]
+}
+
+// unread takes the rows behind position last of the worker's chunk out of the count.
+func (s *scan) unread(r *run, w, last int) error {
+	if !r.counting || s.silent {
+		return nil
+	}
+	sel, err := s.chunks.get(w)
+	if err != nil {
+		return err
+	}
+	beyond := int64(0)
+	for k := (*sel).N - 1; k >= 0 && (*sel).At(k) > last; k-- {
+		beyond++
+	}
+	atomic.AddInt64(&r.task.Counters.ScanRows[s.number], -beyond)
+	return nil
 }
 
 func (s *scan) inputs(r *run) []columnar.Partition {
@@ -96,6 +120,14 @@ func (s *scan) part(r *run, w, p int, to emit) error {
 	if r.counting && !s.silent {
 		count = func(n int64) { atomic.AddInt64(&r.task.Counters.ScanRows[s.number], n) }
 	}
+	keep := func(columnar.Sel) {}
+	if s.limited {
+		at, err := s.chunks.get(w)
+		if err != nil {
+			return err
+		}
+		keep = func(sel columnar.Sel) { **at = sel }
+	}
 	if s.filtered {
 		prog, err := s.filters.get(w)
 		if err != nil {
@@ -110,7 +142,14 @@ func (s *scan) part(r *run, w, p int, to emit) error {
 			if count != nil {
 				count(int64(sel.N))
 			}
+			keep(sel)
 			return to(&chunk{cols: c.cols, sel: sel})
+		})
+	}
+	if s.limited {
+		return s.read(r, s.inputs(r)[p], count, func(c *chunk) error {
+			keep(c.sel)
+			return to(c)
 		})
 	}
 	return s.read(r, s.inputs(r)[p], count, to)

@@ -75,6 +75,12 @@ func dedup(n Node, columns []string, within bool) (Node, error) {
 			return nil, errs.New("UNRESOLVED_COLUMN_AMONG_FIELD_NAMES", "colName", `"`+c+`"`, "fieldNames", strings.Join(s.Names(), ", "))
 		}
 	}
+	for _, i := range d.Cols {
+		if t := s[i].Type; holdsMap(t) {
+			return nil, errs.New("UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE", "colName", types.Quote(s[i].Name),
+				"dataType", `"`+t.SQL()+`"`)
+		}
+	}
 	return d, nil
 }
 
@@ -154,3 +160,16 @@ func UnionAll(l, r Node, conf Conf) (Node, error) {
 
 // LimitTo yields at most k rows.
 func LimitTo(n Node, k int64) Node { return &Limit{Child: n, N: k} }
+
+// holdsMap reports a MAP anywhere in a type.
+func holdsMap(t types.DataType) bool {
+	if t.Kind == types.Map || t.Elem != nil && holdsMap(*t.Elem) {
+		return true
+	}
+	for _, f := range t.Fields {
+		if holdsMap(f.Type) {
+			return true
+		}
+	}
+	return false
+}

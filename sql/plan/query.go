@@ -168,13 +168,23 @@ func trimmed(sc *scope) Node {
 	return newProject(sc.node, es, names)
 }
 
+// localOrder is SORT BY, or that of CLUSTER BY.
+func localOrder(q *sql.Query) []sql.OrderItem {
+	items := q.SortBy
+	for _, e := range q.ClusterBy {
+		items = append(items[:len(items):len(items)], sql.OrderItem{Span: spanOf(e), Expr: e})
+	}
+	return items
+}
+
 // sorts puts ORDER BY and SORT BY over a node whose columns are all that they may see.
 func (a *analyzer) sorts(sc *scope, q *sql.Query, resolve func(sql.Expr) expr.Expr) Node {
 	n := sc.node
 	items := q.OrderBy
 	local := false
 	if len(items) == 0 {
-		items, local = q.SortBy, len(q.SortBy) > 0
+		items = localOrder(q)
+		local = len(items) > 0
 	}
 	if len(items) == 0 {
 		return n
@@ -286,7 +296,7 @@ func (a *analyzer) combine(s *sql.SetOp, l, r Node) Node {
 				"tableOrdinalNumber", "second", "dataType1", `"`+rs[i].Type.SQL()+`"`, "dataType2", `"`+ls[i].Type.SQL()+`"`, "hint", "")
 		}
 		common[i] = t
-		if (op != "UNION" || !s.All) && t.Kind == types.Map {
+		if (op != "UNION" || !s.All) && holdsMap(t) {
 			a.fail(s, "UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE", "colName", types.Quote(ls[i].Name), "dataType", `"`+t.SQL()+`"`)
 		}
 	}

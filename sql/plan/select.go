@@ -330,7 +330,8 @@ func (b *block) slots(having bool) []*expr.Expr {
 func (b *block) orders(q *sql.Query, distinct bool, y *resolver) {
 	items := q.OrderBy
 	if len(items) == 0 {
-		items, b.local = q.SortBy, len(q.SortBy) > 0
+		items = localOrder(q)
+		b.local = len(items) > 0
 	}
 	if q.OrderAll {
 		for _, it := range b.items {
@@ -429,7 +430,7 @@ func (b *block) finish(isDistinct bool) Node {
 	var out Node = newProject(n, es, names)
 	if isDistinct {
 		for _, f := range out.Schema() {
-			if f.Type.Kind == types.Map {
+			if holdsMap(f.Type) {
 				b.a.fail(b.at, "UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE",
 					"colName", types.Quote(f.Name), "dataType", `"`+f.Type.SQL()+`"`)
 			}
