@@ -50,6 +50,7 @@ type epochs struct {
 	cancel   context.CancelFunc
 	runs     int64 // of the plan: numbers its tasks
 	ends     time.Time
+	eager    bool // the interval is 0: an epoch ends with its first rows
 	ended    bool
 	stopping bool
 	task     *exec.Task
@@ -180,6 +181,7 @@ func (e *epochs) run(ctx context.Context) error {
 	d.lastTrigger, d.trigger = d.trigger, d.s.now()
 	d.durations = map[string]int64{}
 	d.timestamp = max(d.timestamp, d.trigger.UnixMilli())
+	e.eager = d.p.w.trigger.every == 0
 	if d.p.w.trigger.kind == realTime {
 		e.ends = d.trigger.Add(d.p.w.trigger.every)
 	} else {
@@ -326,6 +328,9 @@ func (e *epochs) next(ctx context.Context) ([]arrow.RecordBatch, error) {
 		return nil, e.log()
 	}
 	left := e.ends.Sub(e.d.s.now())
+	if e.eager {
+		left = time.Hour
+	}
 	if left <= 0 {
 		return nil, e.log()
 	}
@@ -336,7 +341,11 @@ func (e *epochs) next(ctx context.Context) ([]arrow.RecordBatch, error) {
 		if a.err != nil {
 			return nil, a.err
 		}
-		return e.through(ctx, a)
+		rows, err := e.through(ctx, a)
+		if err == nil && e.eager {
+			err = e.log()
+		}
+		return rows, err
 	case <-t.C:
 		return nil, nil
 	case <-e.d.q.wake:

@@ -234,6 +234,26 @@ func TestContinuousReadsRateIntoMemory(t *testing.T) {
 	}
 }
 
+func TestContinuousWithoutIntervalCommitsWhatComes(t *testing.T) {
+	_, df, feed := continuousSession(t)
+	g := newGather()
+	q, err := df.WriteStream().Trigger(Continuous(0)).MaxBatches(2).Option("checkpointLocation", filepath.Join(t.TempDir(), "chk")).
+		Sink(g, "gather").Start(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	feed(1, 2)
+	<-g.seen
+	<-g.seen
+	feed(3)
+	if err := q.AwaitTermination(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(g.rows[0], g.rows[1]); got != "[1 2] [3]" {
+		t.Error(got)
+	}
+}
+
 func TestContinuousEndsWithTheErrorOfARow(t *testing.T) {
 	_, df, feed := continuousSession(t)
 	q, err := df.SelectExpr("1 / v AS x").WriteStream().Format("noop").Trigger(Continuous(time.Hour)).Start(context.Background())
