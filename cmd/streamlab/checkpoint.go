@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -297,6 +298,7 @@ func batchOr(cp *store.Checkpoint, n int64) int64 {
 	return to(cp)
 }
 
+// folderSize is what the files of a folder take on the disk: those of the store are mostly holes.
 func folderSize(dir string) int64 {
 	var n int64
 	var walk func(string)
@@ -309,7 +311,11 @@ func folderSize(dir string) int64 {
 			if e.IsDir() {
 				walk(d + "/" + e.Name())
 			} else if i, err := e.Info(); err == nil {
-				n += i.Size()
+				if st, ok := i.Sys().(*syscall.Stat_t); ok {
+					n += st.Blocks * 512
+				} else {
+					n += i.Size()
+				}
 			}
 		}
 	}
