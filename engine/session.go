@@ -252,6 +252,10 @@ func (s *Session) Table(name string) (*DataFrame, error) {
 
 // collect runs a static plan.
 func (s *Session) collect(ctx context.Context, n plan.Node) ([]arrow.RecordBatch, types.Schema, error) {
+	n, err := s.unrolled(ctx, n)
+	if err != nil {
+		return nil, nil, err
+	}
 	return exec.Collect(ctx, n, exec.Conf{Expr: exprConf(s.conf), ShufflePartitions: s.conf.number(keyPartitions),
 		NowMicros: s.clock.Now().UnixMicro()})
 }

@@ -95,6 +95,8 @@ type cteScope struct {
 type cte struct {
 	node Node
 	cols []column
+	// refuse, if set, is told of every use and may fail: the name is used within its own definition.
+	refuse func(at sql.Node)
 }
 
 // failure carries an error up through the descent; only Analyze and its like recover it.

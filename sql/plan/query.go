@@ -44,12 +44,15 @@ func (a *analyzer) with(q *sql.Query, outer *scope) {
 			a.fail(q, "DUPLICATED_CTE_NAMES", "duplicateNames", types.Quote(c.Name))
 		}
 		seen[k] = true
-		if q.Recursive && a.mentions(c.Query, c.Name) {
-			a.fail(c, "UNSUPPORTED_FEATURE", "feature", "WITH RECURSIVE")
+		var n Node
+		if q.Recursive {
+			n = a.recursive(q, c, outer)
 		}
-		n := a.query(c.Query, outer)
+		if n == nil {
+			n = a.query(c.Query, outer)
+		}
 		n = a.renamed(c, n, c.Columns)
-		a.ctes = &cteScope{a.ctes, map[string]*cte{k: {n, columnsOf(n, []string{c.Name})}}}
+		a.ctes = &cteScope{a.ctes, map[string]*cte{k: {node: n, cols: columnsOf(n, []string{c.Name})}}}
 	}
 }
 

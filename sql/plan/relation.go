@@ -100,6 +100,9 @@ func (a *analyzer) table(t *sql.TableName, outer *scope) *scope {
 	if len(parts) == 1 {
 		for s := a.ctes; s != nil; s = s.outer {
 			if c, ok := s.names[strings.ToLower(parts[0])]; ok && !t.Stream {
+				if c.refuse != nil {
+					c.refuse(at)
+				}
 				sc := newScope(c.node, c.cols, outer)
 				sc = a.watermarked(sc, t.Watermark)
 				sc = a.sampled(sc, t.Sample)
