@@ -265,7 +265,7 @@ func playLine(s *engine.Session, e entry, params engine.Params) (diff string) {
 	analysed := err == nil
 	if err == nil {
 		schema = df.Schema()
-		if !df.IsStreaming() || e.Rows != nil {
+		if !df.IsStreaming() || e.Rows != nil || e.Error != nil {
 			batches, _, err = df.Collect(ctx)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 // formats of files (parquet, json, csv, …). It does what Spark does with such a table and refuses the rest:
 // INSERT and INSERT OVERWRITE, also of partitions, TRUNCATE, ADD COLUMNS, properties and partitions.
 type heap struct {
+	id   int64 // of its stream
 	mu   sync.Mutex
 	def  catalog.Definition
 	rows []arrow.RecordBatch
@@ -204,7 +205,7 @@ func (h *heap) Alter(ctx context.Context, a catalog.Alteration) error {
 	case "REPLACE COLUMNS":
 		return refuse("REPLACE COLUMNS")
 	case "ADD CONSTRAINT", "DROP CONSTRAINT":
-		return refuse(a.Action)
+		return nil // accepted, and without effect on tables of files
 	default:
 		return errs.New("UNSUPPORTED_FEATURE", "feature", "ALTER TABLE … "+a.Action)
 	}
@@ -233,9 +234,6 @@ func (h *heap) addColumns(d catalog.Definition, list []catalog.ColumnChange) err
 	for _, c := range list {
 		if len(c.Path) > 1 {
 			return errs.New("UNSUPPORTED_FEATURE.TABLE_OPERATION", "tableName", fullName(d), "operation", "ADD COLUMN with qualified column")
-		}
-		if c.First || c.After != "" {
-			return errs.New("UNSUPPORTED_FEATURE.TABLE_OPERATION", "tableName", fullName(d), "operation", "ADD COLUMN ... FIRST | AFTER")
 		}
 		if d.Columns.Index(c.Field.Name) >= 0 {
 			return errs.New("COLUMN_ALREADY_EXISTS", "columnName", types.Quote(strings.ToLower(c.Field.Name)))

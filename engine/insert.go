@@ -51,6 +51,12 @@ func (s *Session) insert(ctx context.Context, n *plan.Insert) (*DataFrame, error
 		return nil, err
 	}
 	defer c.tx.Abort()
+	if n.IfNotExists {
+		old, err := c.collect(ctx, plan.Keep(c.rows(), n.Replace))
+		if err != nil || countRows(old) > 0 {
+			return s.answer(nil, nil)
+		}
+	}
 	if n.Where {
 		if err := c.fits(ctx, rows, schema, n); err != nil {
 			return nil, err

@@ -88,7 +88,7 @@ func builtin(parts []string) bool {
 func (r *statement) describeFunction(c *sql.Describe) (*DataFrame, error) {
 	schema := types.Schema{text("function_desc")}
 	f, ok := r.s.catalog.Function(c.Name)
-	if !ok {
+	if !ok || builtin(c.Name) {
 		if len(c.Name) == 1 {
 			if b, ok := expr.Lookup(strings.ToLower(c.Name[0])); ok {
 				return r.s.answer(schema, [][]any{{"Function: " + strings.ToLower(c.Name[0])}, {"Usage: " + b.Doc}})

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"os"
 	"strings"
+	"time"
 
 	"streamlab/errs"
 	"streamlab/sql/plan"
@@ -20,6 +22,9 @@ func (s *Session) set(c *plan.Set) (*DataFrame, error) {
 		if staticSettings[c.Key] {
 			return nil, errs.New("CANNOT_MODIFY_STATIC_CONFIG", "key", `"`+c.Key+`"`)
 		}
+		if c.Key == keyZone && strings.EqualFold(c.Value, "LOCAL") {
+			c = &plan.Set{Key: c.Key, Value: localZone(), HasValue: true}
+		}
 		if err := s.conf.Set(c.Key, c.Value); err != nil {
 			return nil, err
 		}
@@ -37,6 +42,19 @@ func (s *Session) set(c *plan.Set) (*DataFrame, error) {
 		rows = append(rows, []any{k, all[k]})
 	}
 	return s.answer(schema, rows)
+}
+
+// localZone is the zone of this machine, by name where it has one.
+func localZone() string {
+	if name := time.Local.String(); name != "Local" {
+		return name
+	}
+	if to, err := os.Readlink("/etc/localtime"); err == nil {
+		if _, name, ok := strings.Cut(to, "zoneinfo/"); ok {
+			return name
+		}
+	}
+	return time.Now().Format("-07:00")
 }
 
 func (s *Session) reset(c *plan.Reset) (*DataFrame, error) {

@@ -275,6 +275,7 @@ func reorder(q plan.Node, columns types.Schema) plan.Node {
 
 func (s *Session) createHeap(ctx context.Context, d catalog.Definition, c *plan.CreateTable) (*DataFrame, error) {
 	h := newHeap(d, nil)
+	h.id = s.streamIDs.Add(1)
 	if c.Query != nil {
 		rows, _, err := s.collect(ctx, plan.Optimize(reorder(c.Query, d.Columns)))
 		if err != nil {

@@ -6,6 +6,7 @@ type Property struct{ Key, Value string }
 // CreateView is CREATE [OR REPLACE] [GLOBAL] [TEMPORARY] VIEW.
 type CreateView struct {
 	Span
+	Ident       Expr // IDENTIFIER(expr) in place of Name; nil else
 	Name        []string
 	Replace     bool
 	Temporary   bool
@@ -26,6 +27,7 @@ type CreateView struct {
 // CreateTable is CREATE [OR REPLACE] TABLE.
 type CreateTable struct {
 	Span
+	Ident       Expr // IDENTIFIER(expr) in place of Name; nil else
 	Name        []string
 	NameSpan    Span
 	Replace     bool
@@ -74,6 +76,7 @@ type Constraint struct {
 // Drop is DROP. What: TABLE, VIEW, SCHEMA, FUNCTION, VARIABLE.
 type Drop struct {
 	Span
+	Ident     Expr // IDENTIFIER(expr) in place of Name; nil else
 	What      string
 	Name      []string
 	NameSpan  Span
@@ -169,6 +172,7 @@ type Reset struct {
 // of Name for DESCRIBE HISTORY '/path'; Column is set for DESCRIBE t col.
 type Describe struct {
 	Span
+	Ident    Expr // IDENTIFIER(expr) in place of Name; nil else
 	What     string
 	Extended bool
 	Name     []string
@@ -185,6 +189,7 @@ type Describe struct {
 // TBLPROPERTIES.
 type Show struct {
 	Span
+	Ident    Expr // IDENTIFIER(expr) in place of Name; nil else
 	What     string
 	Name     []string
 	NameSpan Span
@@ -209,6 +214,7 @@ type Explain struct {
 // stands in its place for OPTIMIZE '/path'. Detail holds the rest, nil if the kind has none.
 type Command struct {
 	Span
+	Ident    Expr // IDENTIFIER(expr) in place of Name; nil else
 	Kind     string
 	Name     []string
 	NameSpan Span

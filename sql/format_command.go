@@ -15,7 +15,7 @@ func (f *formatter) statement(s Statement) {
 		f.flag(s.Temporary, "TEMPORARY ")
 		f.put(s.What, " ")
 		f.flag(s.IfExists, "IF EXISTS ")
-		f.name(s.Name)
+		f.named(s.Name, s.Ident)
 		f.flag(s.Cascade, " CASCADE")
 		f.flag(s.Purge, " PURGE")
 	case *Insert:
@@ -99,7 +99,7 @@ func (f *formatter) createView(v *CreateView) {
 	f.flag(v.Temporary, "TEMPORARY ")
 	f.put("VIEW ")
 	f.flag(v.IfNotExists, "IF NOT EXISTS ")
-	f.name(v.Name)
+	f.named(v.Name, v.Ident)
 	if v.Using != "" {
 		if v.Schema != "" {
 			f.put(" (", v.Schema, ")")
@@ -130,7 +130,7 @@ func (f *formatter) createTable(c *CreateTable) {
 	f.flag(c.Replace, "OR REPLACE ")
 	f.put("TABLE ")
 	f.flag(c.IfNotExists, "IF NOT EXISTS ")
-	f.name(c.Name)
+	f.named(c.Name, c.Ident)
 	if c.Like != nil {
 		f.put(" LIKE ")
 		f.name(c.Like)
@@ -277,7 +277,11 @@ func (f *formatter) describe(d *Describe) {
 	}
 	f.put(d.What, " ")
 	f.flag(d.Extended, "EXTENDED ")
-	f.target(d.Name, d.Path)
+	if d.Ident != nil {
+		f.named(nil, d.Ident)
+	} else {
+		f.target(d.Name, d.Path)
+	}
 	if d.Partition != nil {
 		f.put(" PARTITION ")
 		f.partition(d.Partition)
@@ -286,6 +290,16 @@ func (f *formatter) describe(d *Describe) {
 		f.put(" ")
 		f.name(d.Column)
 	}
+}
+
+// named writes a name, or IDENTIFIER(expr) in its place.
+func (f *formatter) named(name []string, ident Expr) {
+	if ident != nil {
+		f.exprIf("IDENTIFIER(", ident)
+		f.put(")")
+		return
+	}
+	f.name(name)
 }
 
 func (f *formatter) target(name []string, path string) {
@@ -301,7 +315,7 @@ func (f *formatter) show(s *Show) {
 	switch s.What {
 	case "CREATE TABLE", "TBLPROPERTIES", "PARTITIONS":
 		f.put(" ")
-		f.name(s.Name)
+		f.named(s.Name, s.Ident)
 		if s.Key != "" {
 			f.put(" (", quoteString(s.Key), ")")
 		}
@@ -311,9 +325,9 @@ func (f *formatter) show(s *Show) {
 		}
 		return
 	}
-	if s.Name != nil {
+	if s.Name != nil || s.Ident != nil {
 		f.put(" IN ")
-		f.name(s.Name)
+		f.named(s.Name, s.Ident)
 	}
 	if s.HasLike {
 		f.put(" LIKE ", quoteString(s.Like))
@@ -321,6 +335,15 @@ func (f *formatter) show(s *Show) {
 }
 
 func (f *formatter) command(c *Command) {
+	if c.Ident != nil { // IDENTIFIER(expr) is written where the name would stand
+		mark := []string{"\x00"}
+		d, with, ident := *c, &formatter{}, &formatter{}
+		d.Ident, d.Name = nil, mark
+		with.command(&d)
+		ident.named(nil, c.Ident)
+		f.put(strings.Replace(with.b.String(), QuoteNames(mark), ident.b.String(), 1))
+		return
+	}
 	switch d := c.Detail.(type) {
 	case *Alter:
 		f.put(c.Kind, " ")

@@ -1,5 +1,11 @@
 package sql
 
+import (
+	"strings"
+
+	"streamlab/errs"
+)
+
 func (p *parser) drop() Statement {
 	start := p.next().Start
 	d := &Drop{}
@@ -9,7 +15,7 @@ func (p *parser) drop() Statement {
 		d.What = w
 	case !d.Temporary && (w == "SCHEMA" || w == "DATABASE" || w == "NAMESPACE"):
 		d.What = "SCHEMA"
-	case w == "VARIABLE" || w == "VAR":
+	case d.Temporary && (w == "VARIABLE" || w == "VAR"):
 		d.What = "VARIABLE"
 	default:
 		p.unexpected("TABLE", "VIEW", "SCHEMA", "FUNCTION")
@@ -17,7 +23,7 @@ func (p *parser) drop() Statement {
 	p.skip(1)
 	d.IfExists = p.isKw("IF", "EXISTS") && p.isName(2) && p.kw("IF", "EXISTS")
 	s := p.start()
-	d.Name = p.dotted()
+	d.Name, d.Ident = p.nameOrIdent()
 	d.NameSpan = p.from(s)
 	switch d.What {
 	case "TABLE":
@@ -195,7 +201,7 @@ func (p *parser) alterDrop(d *Alter) {
 }
 
 func (p *parser) alterColumn(d *Alter) {
-	p.skip(1)
+	change := p.next().Upper == "CHANGE"
 	if p.isKw("COLUMN") && p.isName(1) {
 		p.skip(1)
 	}
@@ -204,6 +210,18 @@ func (p *parser) alterColumn(d *Alter) {
 	d.Targets = [][]string{p.dotted()}
 	col := ColumnDef{}
 	switch {
+	case change && p.isName(0) && p.peek(1).Kind == Word: // CHANGE c c type [COMMENT text] [FIRST | AFTER c]
+		name := p.name()
+		if !strings.EqualFold(name, d.Targets[0][len(d.Targets[0])-1]) {
+			p.failAt(p.from(start), errs.New("_LEGACY_ERROR_TEMP_0034", "operation", "Renaming column", "command", "ALTER COLUMN", "msg", "please run RENAME COLUMN instead"))
+		}
+		d.Change = "TYPE"
+		col.Type = p.typeName()
+		if p.kw("COMMENT") {
+			d.Change = "COMMENT"
+			col.Comment = p.str()
+		}
+		p.columnPosition(&col)
 	case p.kw("TYPE"):
 		d.Change = "TYPE"
 		col.Type = p.typeName()

@@ -17,7 +17,12 @@ func (p *parser) statement() Statement {
 	}
 	p.foreign()
 	switch p.word(0) {
-	case "SELECT", "WITH", "VALUES", "TABLE", "FROM":
+	case "WITH", "FROM":
+		if s := p.insertLast(); s != nil {
+			return s
+		}
+		return p.query()
+	case "SELECT", "VALUES", "TABLE":
 		return p.query()
 	case "CREATE", "REPLACE":
 		return p.create()
@@ -143,7 +148,7 @@ func (p *parser) set() Statement {
 		text := p.rest()
 		k, v, ok := strings.Cut(text, "=")
 		s.Key, s.Value, s.HasValue = unquoteKey(k), strings.TrimSpace(v), ok
-		if strings.EqualFold(s.Key, "-v") || strings.ContainsAny(s.Key, " \t\n") {
+		if ok && s.Key == "" || strings.EqualFold(s.Key, "-v") || strings.ContainsAny(s.Key, " \t\n") {
 			p.failAt(Span{start, start + len(text) + 4}, errs.New("INVALID_SET_SYNTAX"))
 		}
 	}
@@ -189,7 +194,7 @@ func (p *parser) target(c *Command) {
 	if p.tok().Kind == String {
 		c.Path = p.str()
 	} else {
-		c.Name = p.dotted()
+		c.Name, c.Ident = p.nameOrIdent()
 	}
 	c.NameSpan = p.from(s)
 }
@@ -214,15 +219,16 @@ func (p *parser) declare() Statement {
 	if !p.kw("VARIABLE") {
 		p.kw("VAR")
 	}
+	at := p.start()
 	p.list(func() { d.Names = append(d.Names, p.dotted()) })
-	c.Name = d.Names[0]
+	c.Name, c.NameSpan = d.Names[0], p.from(at)
 	if p.tok().Kind == Word && !p.isKw("DEFAULT") {
 		d.Type = p.typeName().Text
 	}
 	if p.kw("DEFAULT") || p.sym("=") {
 		d.Default = p.expr()
 	} else if d.Type == "" {
-		p.unexpected("DEFAULT")
+		p.failAt(p.from(start), errs.New("INVALID_SQL_SYNTAX.VARIABLE_TYPE_OR_DEFAULT_REQUIRED"))
 	}
 	c.Detail = d
 	return p.finish(c, start)
@@ -296,6 +302,8 @@ func (p *parser) smallCommand() Statement {
 			if p.next().Upper == "FUNCTION" {
 				c.Kind = "REFRESH FUNCTION"
 			}
+		} else if p.isName(0) && p.isName(1) {
+			p.failAt(p.from(start), errs.New("_LEGACY_ERROR_TEMP_0064", "msg", "REFRESH takes a table, a function or a path in quotes."))
 		}
 		p.target(c)
 	case "TRUNCATE":

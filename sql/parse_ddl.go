@@ -11,7 +11,10 @@ func (p *parser) create() Statement {
 	start := p.start()
 	replace := p.next().Upper == "REPLACE"
 	if !replace {
-		replace = p.kw("OR", "REPLACE")
+		if replace = p.kw("OR", "REPLACE"); !replace && p.isKw("OR") {
+			p.skip(1)
+			p.unexpected("REPLACE")
+		}
 	}
 	p.pipelineDataset(replace)
 	global := p.kw("GLOBAL")
@@ -60,13 +63,16 @@ func (p *parser) pipelineDataset(replace bool) {
 	p.kw("IF", "NOT", "EXISTS")
 	p.dotted()
 	at.End = p.toks[p.i-1].End
+	if kind == "MATERIALIZED VIEW" && (p.tok().Kind == EOF || p.isSym(";")) {
+		p.failAt(at, errs.New("_LEGACY_ERROR_TEMP_0035", "message", "A materialized view needs a query."))
+	}
 	p.failAt(at, errs.New("UNSUPPORTED_FEATURE.CREATE_PIPELINE_DATASET_QUERY_EXECUTION", "pipelineDatasetType", kind).
 		WithHint("Write a query with a sink in the lab file instead."))
 }
 
 func (p *parser) createView(start int, v *CreateView) Statement {
 	v.IfNotExists = p.kw("IF", "NOT", "EXISTS")
-	v.Name = p.dotted()
+	v.Name, v.Ident = p.nameOrIdent()
 	if v.Temporary && p.isSym("(") && p.typedColumns() {
 		var cols []ColumnDef
 		p.inBrackets(func() { cols = append(cols, p.columnDef(false)) })
@@ -135,7 +141,7 @@ func (p *parser) createTable(start int, replace bool) Statement {
 	c := &CreateTable{Replace: replace}
 	c.IfNotExists = p.kw("IF", "NOT", "EXISTS")
 	at := p.start()
-	c.Name = p.dotted()
+	c.Name, c.Ident = p.nameOrIdent()
 	c.NameSpan = p.from(at)
 	if p.isKw("LIKE") && p.isName(1) {
 		p.skip(1)

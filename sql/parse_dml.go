@@ -30,7 +30,9 @@ func (p *parser) insert() Statement {
 		p.skip(1)
 		i.Partition = p.partitionSpec()
 	}
-	i.IfNotExists = p.kw("IF", "NOT", "EXISTS")
+	if i.IfNotExists = p.kw("IF", "NOT", "EXISTS"); i.IfNotExists && !i.Overwrite {
+		p.failAt(p.from(start), errs.New("INVALID_STATEMENT_OR_CLAUSE", "operation", "INSERT INTO ... IF NOT EXISTS"))
+	}
 	if p.kw("REPLACE", "WHERE") {
 		i.Replace = p.expr()
 	} else if p.isKw("REPLACE") && (p.word(1) == "ON" || p.word(1) == "USING") {
@@ -63,6 +65,47 @@ func (p *parser) insertDirectory(i *Insert, start int) Statement {
 	}
 	i.Directory = d
 	i.Query = p.query()
+	i.Span = p.from(start)
+	return i
+}
+
+// insertLast reads WITH … INSERT and FROM … INSERT …: what stands in front belongs to the query behind. Nil,
+// and nothing read, if no INSERT follows.
+func (p *parser) insertLast() Statement {
+	start, at, params, named, warnings := p.start(), p.i, p.params, p.named, len(p.warnings)
+	var with *Query
+	var from *Select
+	if p.isKw("WITH") {
+		with = &Query{}
+		p.with(with)
+	} else {
+		p.skip(1)
+		old := p.stop
+		p.stop = "INSERT"
+		from = &Select{From: p.relations()}
+		p.stop = old
+		from.Views = p.lateralViews()
+	}
+	if !p.isKw("INSERT") {
+		p.i, p.params, p.named, p.warnings = at, params, named, p.warnings[:warnings]
+		return nil
+	}
+	i, ok := p.insert().(*Insert)
+	if !ok {
+		p.unexpected()
+	}
+	if with != nil {
+		i.Query.With, i.Query.Recursive = append(with.With, i.Query.With...), with.Recursive || i.Query.Recursive
+	} else {
+		s, ok := i.Query.Body.(*Select)
+		if !ok || s.From != nil {
+			p.unexpected("SELECT")
+		}
+		s.From, s.Views, s.FromFirst = from.From, append(from.Views, s.Views...), true
+		if p.isKw("INSERT") {
+			p.refuse(p.tok().Span, "INSERT into several tables", "Write one statement a table.")
+		}
+	}
 	i.Span = p.from(start)
 	return i
 }

@@ -48,6 +48,17 @@ func (p *parser) names() []string {
 	return out
 }
 
+// nameOrIdent reads a name of several parts, or IDENTIFIER(expr) in its place.
+func (p *parser) nameOrIdent() ([]string, Expr) {
+	if !p.isKw("IDENTIFIER") || p.at(1) != "(" {
+		return p.dotted(), nil
+	}
+	p.skip(2)
+	e := p.expr()
+	p.needSym(")")
+	return nil, e
+}
+
 // dotted reads a name of several parts.
 func (p *parser) dotted() []string {
 	start := p.start()

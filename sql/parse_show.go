@@ -39,7 +39,7 @@ func (p *parser) describe() Statement {
 	if p.tok().Kind == String {
 		d.Path = p.str()
 	} else {
-		d.Name = p.dotted()
+		d.Name, d.Ident = p.nameOrIdent()
 	}
 	d.NameSpan = p.from(s)
 	if p.isKw("PARTITION") && p.at(1) == "(" {
@@ -61,7 +61,7 @@ func (p *parser) show() Statement {
 	s := &Show{}
 	name := func() {
 		at := p.start()
-		s.Name = p.dotted()
+		s.Name, s.Ident = p.nameOrIdent()
 		s.NameSpan = p.from(at)
 	}
 	switch w := p.needAnyShow(); w {
@@ -77,7 +77,9 @@ func (p *parser) show() Statement {
 		p.needAny("IN", "FROM")
 		name()
 		if p.anyKw("IN", "FROM") != "" {
-			s.Name = append(p.dotted(), s.Name...)
+			if space := p.dotted(); len(s.Name) == 1 {
+				s.Name = append(space, s.Name...)
+			}
 		}
 	case "TBLPROPERTIES":
 		s.What = w

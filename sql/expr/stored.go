@@ -2,6 +2,7 @@ package expr
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"streamlab/columnar"
 	"streamlab/errs"
@@ -74,5 +75,28 @@ func CheckRow(cond Expr, columns []Expr, violated func(values string) error) Exp
 			return nil
 		})
 	s.Nondeterministic, s.Effect = true, true
+	return s
+}
+
+// FixedText makes a text fit CHAR(n) or VARCHAR(n): spaces behind the limit are cut, CHAR is padded. Longer
+// texts are EXCEED_LIMIT_LENGTH.
+func FixedText(e Expr, t types.DataType) Expr {
+	limit := int(t.Length)
+	s := Strict("fixedtext", types.Of(types.String), []Expr{e}, e.String(), bytesRows(func(r *row, dst []byte) ([]byte, error) {
+		text := r.bytes(0)
+		n := utf8.RuneCount(text)
+		for n > limit && text[len(text)-1] == ' ' {
+			text, n = text[:len(text)-1], n-1
+		}
+		if n > limit {
+			return nil, errs.New("EXCEED_LIMIT_LENGTH", "limit", limit)
+		}
+		dst = append(dst, text...)
+		for ; t.Fixed && n < limit; n++ {
+			dst = append(dst, ' ')
+		}
+		return dst, nil
+	}))
+	s.Extra = t.SQL()
 	return s
 }

@@ -84,6 +84,10 @@ type analyzer struct {
 	function string
 	args     map[string]expr.Expr
 	depth    int
+	// pending are the values that SET VARIABLE has given to variables so far.
+	pending map[string]expr.Expr
+	// defaults: an INSERT is analysed, in which the word DEFAULT may stand for whole values only.
+	defaults bool
 }
 
 // cteScope is the WITH names in sight, innermost first.

@@ -304,12 +304,21 @@ func (x *resolver) identifier(e sql.Expr) []string {
 	v := x.expr(e)
 	l, err := expr.Const(v, x.a.conf.Expr)
 	x.a.check(e, err)
-	if l == nil || l.Type().Kind != types.String {
-		x.fail(e, "NOT_A_CONSTANT_STRING.NOT_CONSTANT", "name", "IDENTIFIER", "expr", `"`+v.String()+`"`)
+	switch {
+	case l == nil:
+		x.fail(e, "NOT_A_CONSTANT_STRING.NOT_CONSTANT", "name", "IDENTIFIER", "expr", x.a.qualified(v, x.sc))
+	case l.Type().Kind != types.String:
+		x.fail(e, "NOT_A_CONSTANT_STRING.WRONG_TYPE", "name", "IDENTIFIER", "expr", v.String(), "dataType", l.Type().Simple())
+	case l.Value.IsNull(0):
+		x.fail(e, "NOT_A_CONSTANT_STRING.NULL", "name", "IDENTIFIER", "expr", v.String())
 	}
 	n, err := x.a.conf.Parser().ParseExpr(string(l.Value.Bytes(0)))
 	if name, ok := n.(*sql.Name); err == nil && ok {
 		return name.Parts
+	}
+	if k := errs.As(err); k != nil {
+		k.Pos = errs.Pos{}
+		x.failWith(e, k)
 	}
 	x.failWith(e, errs.New("IDENTIFIER_TOO_MANY_NAME_PARTS", "identifier", l.String()))
 	return nil

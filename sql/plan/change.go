@@ -98,7 +98,7 @@ func Predicates(cond expr.Expr, c expr.Conf) []catalog.Predicate {
 // ---- UPDATE and DELETE
 
 func (a *analyzer) update(n *sql.Update) Node {
-	g := a.target(n.Table)
+	g := a.target(n.Table, "UPDATE TABLE")
 	x := &resolver{a: a, sc: g.sc}
 	u := &Update{Name: g.name, Table: g.table, command: command{affected("num_affected_rows")}}
 	u.Where = a.condition(x, n.Where)
@@ -110,7 +110,7 @@ func (a *analyzer) update(n *sql.Update) Node {
 }
 
 func (a *analyzer) delete(n *sql.Delete) Node {
-	g := a.target(n.Table)
+	g := a.target(n.Table, "DELETE")
 	d := &Delete{Name: g.name, Table: g.table, command: command{affected("num_affected_rows")}}
 	d.Where = a.condition(&resolver{a: a, sc: g.sc}, n.Where)
 	return d
@@ -119,7 +119,7 @@ func (a *analyzer) delete(n *sql.Delete) Node {
 // assigned puts the values of assignments into a row, which is nil where a column has no value yet.
 func (a *analyzer) assigned(g *target, x *resolver, sets []sql.Assignment, row []expr.Expr) []expr.Expr {
 	y := &resolver{a: a, sc: g.sc}
-	schema := g.sc.node.Schema()
+	schema := g.table.Schema()
 	whole := map[int]string{}
 	parts := map[int][]string{}
 	for _, as := range sets {
@@ -209,7 +209,7 @@ func (a *analyzer) regenerate(g *target, row []expr.Expr, sets []sql.Assignment)
 // ---- MERGE
 
 func (a *analyzer) merge(m *sql.Merge) Node {
-	g := a.target(m.Target)
+	g := a.target(m.Target, "MERGE INTO TABLE")
 	if m.SchemaEvolution {
 		a.fail(m, "UNSUPPORTED_FEATURE", "feature", "MERGE WITH SCHEMA EVOLUTION")
 	}
@@ -267,7 +267,7 @@ func (a *analyzer) mergeClause(m *sql.Merge, c *sql.MergeClause, g *target, both
 	if c.Action == "DELETE" {
 		return k
 	}
-	schema := g.sc.node.Schema()
+	schema := g.table.Schema()
 	src := n.Source.Schema()
 	row := make([]expr.Expr, width)
 	sets := c.Set

@@ -104,6 +104,8 @@ type Insert struct {
 	Table     catalog.Table
 	Query     Node
 	Overwrite bool
+	// IfNotExists does nothing if there are rows that Replace takes away.
+	IfNotExists bool
 	// Replace says which rows an overwrite takes away, over the table's columns: REPLACE WHERE, or the
 	// constants of PARTITION; nil is all.
 	Replace     expr.Expr

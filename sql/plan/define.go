@@ -4,6 +4,7 @@ import (
 	"sort"
 	"strings"
 
+	"streamlab/errs"
 	"streamlab/sql"
 	"streamlab/sql/catalog"
 	"streamlab/sql/expr"
@@ -60,7 +61,11 @@ func (a *analyzer) used(kind string, parts []string) {
 func (a *analyzer) permanent(at sql.Node, kind string, parts []string) {
 	if len(a.temps) > 0 {
 		t := a.temps[0]
-		a.fail(nil, "INVALID_TEMP_OBJ_REFERENCE", "obj", kind, "objName", quoteParts(a.qualifiedName(parts)), "tempObj", t.kind, "tempObjName", t.name)
+		full := a.qualifiedName(parts)
+		if kind == "FUNCTION" {
+			full = full[1:]
+		}
+		a.fail(nil, "INVALID_TEMP_OBJ_REFERENCE", "obj", kind, "objName", quoteParts(full), "tempObj", t.kind, "tempObjName", t.name)
 	}
 }
 
@@ -76,7 +81,7 @@ func (a *analyzer) createView(v *sql.CreateView) Node {
 	n := &CreateView{Parts: v.Name, Replace: v.Replace, Temporary: v.Temporary, Global: v.Global, IfNotExists: v.IfNotExists}
 	last := v.Name[len(v.Name)-1]
 	if v.Replace && v.IfNotExists {
-		a.fail(v, "_LEGACY_ERROR_TEMP_0052")
+		a.fail(v, "CREATE_VIEW_WITH_IF_NOT_EXISTS_AND_REPLACE", "viewName", strings.Join(v.Name, "."))
 	}
 	if v.Temporary && v.IfNotExists && !v.Global {
 		a.fail(v, "_LEGACY_ERROR_TEMP_0053")
@@ -96,6 +101,11 @@ func (a *analyzer) createView(v *sql.CreateView) Node {
 // view analyses the query of a view and gives its columns names.
 func (a *analyzer) view(at sql.Node, name []string, temporary bool, columns, comments []string, q *sql.Query, text string) *catalog.View {
 	a.temps = nil
+	self := a.qualifiedName(name)
+	if temporary {
+		self = name[len(name)-1:]
+	}
+	a.views = []string{quoteParts(self)}
 	n := a.query(q, nil)
 	s := append(types.Schema{}, n.Schema()...)
 	shown := quoteParts(name)
@@ -125,9 +135,7 @@ func (a *analyzer) view(at sql.Node, name []string, temporary bool, columns, com
 			s[i].Metadata = map[string]string{catalog.Comment: comments[i]}
 		}
 	}
-	if !temporary {
-		a.uniqueNames(nil, s)
-	}
+	a.uniqueNames(nil, s)
 	v.Columns = s
 	parsed, err := a.conf.Parser().ParseQuery(text)
 	a.check(nil, err)
@@ -314,6 +322,8 @@ func CheckDefaults(s types.Schema, statement string, c *catalog.Catalog, conf Co
 			return b.place(sql.Span{}, errorOf("INVALID_DEFAULT_VALUE."+kind, append([]any{"statement", statement, "colName", types.Quote(f.Name), "defaultValue", text}, params...)...))
 		}
 		switch {
+		case errs.Has(inner, "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION"):
+			return bad("NOT_CONSTANT")
 		case inner != nil:
 			return bad("UNRESOLVED_EXPRESSION")
 		case hasSubquery(v):
@@ -329,7 +339,7 @@ func CheckDefaults(s types.Schema, statement string, c *catalog.Catalog, conf Co
 
 func (a *analyzer) createFlow(c *sql.Command, d *sql.CreateFlow) Node {
 	i := d.Insert
-	a.target(&sql.TableName{Span: i.Span, NameSpan: i.TableSpan, Parts: i.Table, Ident: i.Ident})
+	a.target(&sql.TableName{Span: i.Span, NameSpan: i.TableSpan, Parts: i.Table, Ident: i.Ident}, "INSERT")
 	q := a.query(i.Query, nil)
 	a.noStream(c, q)
 	a.fail(nil, "UNSUPPORTED_FEATURE.CREATE_FLOW_QUERY_EXECUTION")
@@ -363,7 +373,7 @@ func (a *analyzer) createFunction(c *sql.Command, d *sql.CreateFunction) Node {
 	}
 	if len(twice) > 0 {
 		sort.Strings(twice)
-		a.fail(c, "DUPLICATE_ROUTINE_PARAMETER_NAMES", "routineName", a.routineName(f, c.Name), "names", strings.Join(twice, ", "))
+		a.fail(nil, "DUPLICATE_ROUTINE_PARAMETER_NAMES", "routineName", strings.Join(c.Name, "."), "names", strings.Join(twice, ", "))
 	}
 	if d.Returns != "" {
 		t, err := types.ParseType(d.Returns)
@@ -426,10 +436,10 @@ func (a *analyzer) declare(c *sql.Command, d *sql.Declare) Node {
 	for _, parts := range d.Names {
 		name, ok := variableName(parts)
 		if !ok {
-			a.fail(c, "INVALID_TEMP_OBJ_QUALIFIER", "objectName", types.Quote(name), "objectType", "VARIABLE", "qualifier", quoteParts(parts[:len(parts)-1]))
+			a.fail(c.NameSpan, "UNRESOLVED_VARIABLE", "variableName", quoteParts(parts), "searchPath", "[`system`.`session`]")
 		}
 		if seen[strings.ToLower(name)] {
-			a.fail(c, "DUPLICATE_VARIABLE_NAME_INSIDE_DECLARE", "variableName", types.Quote(strings.ToLower(name)))
+			a.fail(nil, "DUPLICATE_VARIABLE_NAME_INSIDE_DECLARE", "variableName", "`system`.`session`."+types.Quote(strings.ToLower(name)))
 		}
 		seen[strings.ToLower(name)] = true
 		n.Names = append(n.Names, name)
@@ -439,6 +449,10 @@ func (a *analyzer) declare(c *sql.Command, d *sql.Declare) Node {
 	if d.Default != nil {
 		v = x.expr(d.Default)
 		n.Default = a.textOf(d.Default)
+		if hasSubquery(v) {
+			a.fail(nil, "INVALID_DEFAULT_VALUE.SUBQUERY_EXPRESSION", "statement", "DECLARE VARIABLE", "colName",
+				"`system`.`session`."+types.Quote(strings.ToLower(n.Names[0])), "defaultValue", n.Default)
+		}
 	}
 	if d.Type == "" {
 		n.Type = v.Type()
@@ -514,7 +528,12 @@ func (a *analyzer) setVariable(c *sql.Command, d *sql.SetVariable) Node {
 				es = append(es, a.variableDefault(v))
 				continue
 			}
-			es = append(es, x.expr(as.Value))
+			e := x.expr(as.Value)
+			es = append(es, e)
+			if a.pending == nil {
+				a.pending = map[string]expr.Expr{}
+			}
+			a.pending[strings.ToLower(v.Name)] = a.assignable(c, e, v.Type, nil) // the assignments behind see it
 		}
 		q = a.oneRow(es, n.Names)
 	}
@@ -556,6 +575,11 @@ func (a *analyzer) execute(d *sql.Execute) Node {
 	n.Args = a.oneRow(es, make([]string, len(es)))
 	seen := map[string]bool{}
 	for _, at := range d.Into {
+		if name, ok := variableName(at.Parts); !ok {
+			a.failWith(at, unresolvedColumn(at.Parts, nil))
+		} else if _, ok := a.cat.Variable(name); !ok {
+			a.failWith(at, unresolvedColumn(at.Parts, nil))
+		}
 		v := a.variable(at, at.Parts)
 		if seen[strings.ToLower(v.Name)] {
 			a.fail(nil, "DUPLICATE_ASSIGNMENTS", "nameList", types.Quote(v.Name))

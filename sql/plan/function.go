@@ -3,6 +3,7 @@ package plan
 import (
 	"strings"
 
+	"streamlab/columnar"
 	"streamlab/errs"
 	"streamlab/sql"
 	"streamlab/sql/catalog"
@@ -110,10 +111,12 @@ func (x *resolver) userFunction(f *sql.FuncCall) expr.Expr {
 	if fn.IsTable {
 		x.fail(f, "NOT_A_SCALAR_FUNCTION", "functionName", x.a.routineName(fn, f.Name))
 	}
-	args := x.a.callArguments(x, f, fn)
+	args, given := x.a.callArguments(x, f, fn)
 	var shown []string
-	for _, e := range args {
-		shown = append(shown, e.String())
+	for i, e := range args {
+		if given[i] {
+			shown = append(shown, e.String())
+		}
 	}
 	for i, p := range fn.Params {
 		args[i] = x.a.argumentOf(f, args[i], p.Type)
@@ -148,17 +151,12 @@ func (a *analyzer) argumentOf(at sql.Node, e expr.Expr, t types.DataType) expr.E
 
 // callArguments puts arguments, some of them named, into the order of the parameters; what is left out has
 // its default.
-func (a *analyzer) callArguments(x *resolver, f *sql.FuncCall, fn *catalog.Function) []expr.Expr {
+// given says which of them the call gives.
+func (a *analyzer) callArguments(x *resolver, f *sql.FuncCall, fn *catalog.Function) (out []expr.Expr, given []bool) {
 	name := a.routineName(fn, f.Name)
-	out := make([]expr.Expr, len(fn.Params))
-	least := 0
-	for _, p := range fn.Params {
-		if p.Default == nil {
-			least++
-		}
-	}
+	out, given = make([]expr.Expr, len(fn.Params)), make([]bool, len(fn.Params))
 	if len(f.Args) > len(fn.Params) {
-		a.wrongArity(f, name, least, len(fn.Params))
+		a.wrongArity(f, name, len(fn.Params))
 	}
 	for i, arg := range f.Args {
 		at := i
@@ -180,7 +178,7 @@ func (a *analyzer) callArguments(x *resolver, f *sql.FuncCall, fn *catalog.Funct
 				a.fail(f, "DUPLICATE_ROUTINE_PARAMETER_ASSIGNMENT.DOUBLE_NAMED_ARGUMENT_REFERENCE", "routineName", name, "parameterName", types.Quote(fn.Params[at].Name))
 			}
 		}
-		out[at] = x.expr(arg)
+		out[at], given[at] = x.expr(arg), true
 	}
 	for k, p := range fn.Params {
 		if out[k] != nil {
@@ -191,12 +189,12 @@ func (a *analyzer) callArguments(x *resolver, f *sql.FuncCall, fn *catalog.Funct
 			if hasNames(f) {
 				a.fail(f, "REQUIRED_PARAMETER_NOT_FOUND", "routineName", name, "parameterName", types.Quote(p.Name), "index", k)
 			}
-			a.wrongArity(f, name, least, len(fn.Params))
+			a.wrongArity(f, name, len(fn.Params))
 		}
 		b := &analyzer{cat: a.cat, conf: a.conf, text: fn.Text, spans: map[expr.Expr]sql.Span{}}
 		out[k] = (&resolver{a: b, sc: newScope(&OneRow{}, nil, nil)}).expr(d)
 	}
-	return out
+	return out, given
 }
 
 func hasNames(f *sql.FuncCall) bool {
@@ -208,15 +206,7 @@ func hasNames(f *sql.FuncCall) bool {
 	return false
 }
 
-func (a *analyzer) wrongArity(f *sql.FuncCall, name string, least, most int) {
-	want := itoa(most)
-	if least < most {
-		want = "[" + itoa(least)
-		for n := least + 1; n <= most; n++ {
-			want += ", " + itoa(n)
-		}
-		want += "]"
-	}
+func (a *analyzer) wrongArity(f *sql.FuncCall, name string, want int) {
 	a.fail(f, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "functionName", name, "expectedNum", want, "actualNum", len(f.Args), "docroot", docroot)
 }
 
@@ -235,7 +225,7 @@ func (a *analyzer) userTable(t *sql.TableFunc, left *scope, outer *scope) *scope
 	if sc == nil {
 		sc = newScope(&OneRow{}, nil, outer)
 	}
-	args := a.callArguments(&resolver{a: a, sc: sc}, t.Func, fn)
+	args, _ := a.callArguments(&resolver{a: a, sc: sc}, t.Func, fn)
 	for i, p := range fn.Params {
 		args[i] = a.argumentOf(t.Func, args[i], p.Type)
 	}
@@ -254,7 +244,10 @@ func (x *resolver) variableRef(n *sql.Name) expr.Expr {
 		if !ok {
 			continue
 		}
-		x.a.used("VARIABLE", []string{"system", "session", v.Name})
+		x.a.used("VARIABLE", []string{v.Name})
+		if e, ok := x.a.pending[strings.ToLower(v.Name)]; ok {
+			return x.fields(n, &named{e, strings.ToLower(v.Name)}, n.Parts[q:])
+		}
 		l, ok := v.Value.(*expr.Literal)
 		if !ok {
 			x.failWith(n, errs.New("INTERNAL_ERROR", "message", "the variable "+v.Name+" has no value"))
@@ -262,6 +255,14 @@ func (x *resolver) variableRef(n *sql.Name) expr.Expr {
 		return x.fields(n, &named{l, "variablereference(system.session." + strings.ToLower(v.Name) + "=" + sqlText(l) + ")"}, n.Parts[q:])
 	}
 	return nil
+}
+
+func elementTexts(v *columnar.Vec, from, to int) []string {
+	out := make([]string, 0, to-from)
+	for i := from; i < to; i++ {
+		out = append(out, sqlText(expr.LitOf(v, i)))
+	}
+	return out
 }
 
 // sqlText is a literal as SQL writes it.
@@ -289,6 +290,8 @@ func sqlText(l *expr.Literal) string {
 		return l.String() + "D"
 	case types.Decimal:
 		return l.String() + "BD"
+	case types.Array:
+		return "ARRAY(" + strings.Join(elementTexts(l.Value.Kids[0], int(l.Value.Off[0]), int(l.Value.Off[1])), ", ") + ")"
 	}
 	return l.String()
 }

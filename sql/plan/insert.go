@@ -13,14 +13,19 @@ func (a *analyzer) insert(i *sql.Insert) Node {
 	if i.Directory != nil {
 		return a.insertDirectory(i)
 	}
-	g := a.target(&sql.TableName{Span: i.Span, NameSpan: i.TableSpan, Parts: i.Table, Ident: i.Ident})
+	g := a.target(&sql.TableName{Span: i.Span, NameSpan: i.TableSpan, Parts: i.Table, Ident: i.Ident}, "INSERT")
 	table := g.sc.node.Schema()
 	fixed := a.staticPartition(i, g)
 	order := a.insertOrder(i, g, fixed)
+	a.defaults = true
 	q := a.query(a.withDefaults(i, g, order), nil)
+	a.defaults = false
 	a.noStream(i, q)
+	if i.Overwrite && !g.delta && reads(q, g.table) {
+		a.fail(nil, "UNSUPPORTED_OVERWRITE.TABLE", "table", g.name)
+	}
 	es := a.insertValues(i, g, q, order, fixed)
-	n := &Insert{Name: g.name, Table: g.table, Overwrite: i.Overwrite, Query: newProject(q, es, table.Names())}
+	n := &Insert{IfNotExists: i.IfNotExists, Name: g.name, Table: g.table, Overwrite: i.Overwrite, Query: newProject(q, es, table.Names())}
 	n.Query = a.constrained(g, n.Query)
 	a.replaced(i, g, n, fixed)
 	return n
@@ -32,8 +37,12 @@ func (a *analyzer) staticPartition(i *sql.Insert, g *target) map[int]expr.Expr {
 	table := g.sc.node.Schema()
 	for _, p := range i.Partition {
 		k := table.Index(p.Key)
-		if k < 0 || !a.partitions(g, table[k].Name) {
+		switch {
+		case k >= 0 && a.partitions(g, table[k].Name):
+		case g.delta || k < 0 && len(g.def.PartitionBy) == 0:
 			a.fail(i, "NON_PARTITION_COLUMN", "columnName", types.Quote(p.Key))
+		default:
+			a.fail(nil, "PARTITIONS_NOT_FOUND", "partitionList", types.Quote(p.Key), "tableName", g.name)
 		}
 		if p.Value == "" {
 			continue
@@ -41,7 +50,22 @@ func (a *analyzer) staticPartition(i *sql.Insert, g *target) map[int]expr.Expr {
 		e, err := sql.ParseExpr(p.Value)
 		a.check(i, err)
 		v := strip((&resolver{a: a, sc: newScope(&OneRow{}, nil, nil)}).expr(e))
-		fixed[k] = expr.CastTo(v, table[k].Type, a.conf.Expr)
+		fixed[k] = a.assignable(i, v, table[k].Type, nil)
+	}
+	if !g.delta { // static columns stand before dynamic ones
+		dynamic := false
+		for _, p := range g.def.PartitionBy {
+			k := table.Index(p)
+			if fixed[k] == nil {
+				dynamic = true
+			} else if dynamic {
+				var keys []string
+				for _, q := range i.Partition {
+					keys = append(keys, q.Key)
+				}
+				a.fail(i, "_LEGACY_ERROR_TEMP_1169", "tableName", g.name, "normalizedPartSpec", strings.Join(keys, ","), "partColNames", strings.Join(g.def.PartitionBy, ","))
+			}
+		}
 	}
 	return fixed
 }
@@ -73,7 +97,7 @@ func (a *analyzer) insertOrder(i *sql.Insert, g *target, fixed map[int]expr.Expr
 				a.fail(i, "COLUMN_ALREADY_EXISTS", "columnName", types.Quote(strings.ToLower(table[k].Name)))
 			}
 			if fixed[k] != nil {
-				a.fail(i, "STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST", "staticName", types.Quote(table[k].Name))
+				a.fail(nil, "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS", "tableName", g.name, "extraColumns", types.Quote(table[k].Name))
 			}
 			seen[k] = true
 			order = append(order, k)
@@ -175,7 +199,7 @@ func (a *analyzer) insertValues(i *sql.Insert, g *target, q Node, order []int, f
 		}
 	}
 	es := make([]expr.Expr, len(table))
-	for k, f := range table {
+	for k, f := range g.table.Schema() {
 		switch {
 		case fixed[k] != nil:
 			es[k] = fixed[k]
@@ -287,4 +311,17 @@ func (a *analyzer) insertDirectory(i *sql.Insert) Node {
 		a.fail(i, "_LEGACY_ERROR_TEMP_0061")
 	}
 	return n
+}
+
+// reads reports whether a plan reads a table.
+func reads(n Node, t catalog.Table) bool {
+	if s, ok := n.(*Scan); ok && s.Table == t {
+		return true
+	}
+	for _, c := range n.Children() {
+		if reads(c, t) {
+			return true
+		}
+	}
+	return false
 }

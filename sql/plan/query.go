@@ -93,13 +93,13 @@ func (a *analyzer) limits(n Node, limit, offset sql.Expr) Node {
 // count is the constant of LIMIT or OFFSET over n.
 func (a *analyzer) count(name string, e sql.Expr, over Node) int64 {
 	x := &resolver{a: a, sc: newScope(&OneRow{}, nil, nil)}
-	if n, ok := e.(*sql.Name); ok {
+	if n, ok := e.(*sql.Name); ok && x.variableRef(n) == nil {
 		if over.Schema().Index(n.Parts[len(n.Parts)-1]) < 0 {
 			a.failWith(e, unresolvedColumn(n.Parts, columnsOf(over, nil)))
 		}
 		a.fail(e, "INVALID_LIMIT_LIKE_EXPRESSION.IS_UNFOLDABLE", "name", name, "expr", `"`+n.Parts[len(n.Parts)-1]+`"`)
 	}
-	v := x.expr(e)
+	v := strip(x.expr(e))
 	shown := `"` + v.String() + `"`
 	if !expr.Deterministic(v) {
 		shown = `"_nondeterministic"`

@@ -90,7 +90,7 @@ func (a *analyzer) travelConstant(e sql.Expr, k types.Kind) int64 {
 // table resolves a name: WITH entries, then the catalog.
 func (a *analyzer) table(t *sql.TableName, outer *scope) *scope {
 	at := sql.Node(t)
-	if t.NameSpan.End > 0 {
+	if t.NameSpan.End > 0 && !t.Stream {
 		at = t.NameSpan
 	}
 	parts := t.Parts
@@ -113,7 +113,7 @@ func (a *analyzer) table(t *sql.TableName, outer *scope) *scope {
 	r, ok := a.find(at, parts)
 	if !ok {
 		if len(parts) > 3 || len(parts) == 3 && !strings.EqualFold(parts[0], "spark_catalog") && !strings.EqualFold(parts[0], "system") {
-			a.fail(at, "REQUIRES_SINGLE_PART_NAMESPACE", "sessionCatalog", "`spark_catalog`", "identifier", quoteParts(parts))
+			a.fail(at, "REQUIRES_SINGLE_PART_NAMESPACE", "sessionCatalog", "spark_catalog", "identifier", quoteParts(parts))
 		}
 		a.notFound(at, parts)
 	}
@@ -125,7 +125,7 @@ func (a *analyzer) table(t *sql.TableName, outer *scope) *scope {
 		a.fail(at, "UNSUPPORTED_FEATURE.TIME_TRAVEL", "relationId", quoteParts(parts))
 	}
 	if t.Stream && r.View != nil {
-		if n, ok := r.View.Plan.(Node); !ok || !n.Streaming() {
+		if !a.relationNode(at, r, nil).Streaming() {
 			a.fail(at, "_LEGACY_ERROR_TEMP_1008", "quoted", strings.Join(parts, "."))
 		}
 	}
@@ -183,11 +183,15 @@ func (a *analyzer) relationNode(at sql.Node, r catalog.Relation, opts map[string
 	return nil
 }
 
-// plainSchema drops event-time marks: only Watermark makes them.
+// plainSchema drops event-time marks, which only Watermark makes, and the lengths of CHAR and VARCHAR, which
+// only matter where values are stored.
 func plainSchema(s types.Schema) types.Schema {
 	out := append(types.Schema{}, s...)
 	for i := range out {
 		out[i].DelayMicros = 0
+		if out[i].Type.Kind == types.String {
+			out[i].Type.Length, out[i].Type.Fixed = 0, false
+		}
 	}
 	return out
 }
@@ -214,7 +218,7 @@ func (a *analyzer) sampled(sc *scope, s *sql.Sample) *scope {
 	case "PERCENT":
 		p := number(s.Value) / 100
 		if p < 0 || p > 1 {
-			a.fail(s, "_LEGACY_ERROR_TEMP_0064", "msg", "Sampling fraction ("+expr.DoubleLit(p).String()+") must be on interval [0, 1]")
+			a.fail(s, "_LEGACY_ERROR_TEMP_0064", "msg", "Sampling fraction ("+string(expr.AppendDouble(nil, p, 64))+") must be on interval [0, 1]")
 		}
 		seed := int64(0)
 		if s.Seed != nil {

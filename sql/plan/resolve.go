@@ -499,6 +499,15 @@ func quoteParts(parts []string) string {
 // unresolved fails with Spark's proposal: names by edit distance, qualified as the reference is.
 func (x *resolver) unresolved(n *sql.Name) {
 	var cols []column
+	if x.a.defaults && len(n.Parts) == 1 && strings.EqualFold(n.Parts[0], "DEFAULT") {
+		x.fail(nil, "DEFAULT_PLACEMENT_INVALID")
+	}
+	if x.a.args != nil && x.sc.parent == nil { // of a function: its parameters are what there is
+		for _, p := range sortedNames(x.a.args) {
+			cols = append(cols, column{name: p})
+		}
+		x.failWith(sql.Span{End: len(x.a.text)}, unresolvedColumn(n.Parts, cols))
+	}
 	if x.outputFirst {
 		for _, it := range x.aliases {
 			cols = append(cols, column{name: it.name})
@@ -507,6 +516,15 @@ func (x *resolver) unresolved(n *sql.Name) {
 		cols = x.sc.cols
 	}
 	x.failWith(n, unresolvedColumn(n.Parts, cols))
+}
+
+func sortedNames(m map[string]expr.Expr) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	sort.Strings(out)
+	return out
 }
 
 func unresolvedColumn(parts []string, cols []column) error {

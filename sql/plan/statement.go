@@ -10,6 +10,7 @@ import (
 
 // statement analyses a query or a command.
 func (a *analyzer) statement(s sql.Statement) Node {
+	s = a.withNames(s)
 	switch n := s.(type) {
 	case *sql.Query:
 		return a.query(n, nil)
@@ -73,4 +74,48 @@ func (a *analyzer) noStream(at sql.Node, n Node) {
 	if n.Streaming() {
 		a.fail(at, "_LEGACY_ERROR_TEMP_3102", "msg", "A query that reads a stream is started with writeStream; it has no finite answer.")
 	}
+}
+
+// withNames gives a statement whose name is IDENTIFIER(expr) the name that the expression says.
+func (a *analyzer) withNames(s sql.Statement) sql.Statement {
+	parts := func(e sql.Expr) []string { return (&resolver{a: a, sc: newScope(&OneRow{}, nil, nil)}).identifier(e) }
+	switch n := s.(type) {
+	case *sql.CreateView:
+		if n.Ident != nil {
+			c := *n
+			c.Name, c.Ident = parts(n.Ident), nil
+			return &c
+		}
+	case *sql.CreateTable:
+		if n.Ident != nil {
+			c := *n
+			c.Name, c.Ident = parts(n.Ident), nil
+			return &c
+		}
+	case *sql.Drop:
+		if n.Ident != nil {
+			c := *n
+			c.Name, c.Ident = parts(n.Ident), nil
+			return &c
+		}
+	case *sql.Describe:
+		if n.Ident != nil {
+			c := *n
+			c.Name, c.Ident = parts(n.Ident), nil
+			return &c
+		}
+	case *sql.Show:
+		if n.Ident != nil {
+			c := *n
+			c.Name, c.Ident = parts(n.Ident), nil
+			return &c
+		}
+	case *sql.Command:
+		if n.Ident != nil {
+			c := *n
+			c.Name, c.Ident = parts(n.Ident), nil
+			return &c
+		}
+	}
+	return s
 }

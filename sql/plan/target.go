@@ -20,7 +20,8 @@ type target struct {
 }
 
 // target finds the table that a statement changes. A view is no table.
-func (a *analyzer) target(t *sql.TableName) *target {
+// operation is the statement's, as a refusal names it.
+func (a *analyzer) target(t *sql.TableName, operation string) *target {
 	parts := t.Parts
 	if t.Ident != nil {
 		parts = (&resolver{a: a, sc: newScope(&OneRow{}, nil, nil)}).identifier(t.Ident)
@@ -34,7 +35,10 @@ func (a *analyzer) target(t *sql.TableName) *target {
 		a.notFound(at, parts)
 	}
 	if r.Table == nil {
-		a.fail(at, "UNSUPPORTED_INSERT.NOT_ALLOWED", "relationId", quoteParts(a.fullName(r, parts)))
+		if operation != "INSERT" {
+			a.fail(nil, "UNSUPPORTED_FEATURE.TABLE_OPERATION", "operation", operation, "tableName", "`unknown`")
+		}
+		a.fail(at, "EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE", "viewName", quoteParts(a.fullName(r, parts)), "operation", operation)
 	}
 	g := a.targetOf(r, parts)
 	g.sc = a.aliased(t, g.sc, t.Alias)
@@ -108,6 +112,11 @@ func (a *analyzer) stored(at sql.Node, g *target, f types.Field, v expr.Expr, in
 	from := v.Type()
 	if from.Equal(f.Type) {
 		return v
+	}
+	if f.Type.Kind == types.String && f.Type.Length > 0 {
+		text := f
+		text.Type = types.Of(types.String)
+		return expr.FixedText(a.stored(at, g, text, v, insert), f.Type)
 	}
 	policy := a.storePolicy()
 	if policy == "LEGACY" {
