@@ -53,24 +53,32 @@ func newTable(l *layout, extra int) *table {
 // extraAt is where the owner's part of a record begins.
 func (t *table) extraAt() int { return recKey + t.lay.words*8 }
 
+// resize gives the table other slots. It looks at no record: the place of a group follows from the half of its
+// hash that its slot has, so growing is a pass over the slots and not a cache miss a group.
 func (t *table) resize(size int) {
+	old := t.slots
 	t.slots = make([]uint64, size)
 	t.shift = uint(64 - bits.Len(uint(size-1)))
 	t.salt = (mulA * (2*uint64(bits.Len(uint(size))) + 1)) | 1
 	t.used = t.live
-	mask := uint64(size - 1)
-	for g := range uint32(t.rec.Len()) {
-		p := (*[2]uint64)(t.rec.Ptr(g, recHash))
-		if p[1]>>32&flagLive == 0 {
-			continue
+	for _, s := range old {
+		if s != 0 && s != slotGone {
+			t.enter(s)
 		}
-		h := p[0]
-		i := h * t.salt >> t.shift
-		for t.slots[i] != 0 {
-			i = (i + 1) & mask
-		}
-		t.slots[i] = h&^0xffffffff | uint64(g+1)
 	}
+}
+
+// home is the first slot that is tried for a hash, or for a slot's text of it.
+func (t *table) home(h uint64) uint64 { return h >> 32 * t.salt >> t.shift }
+
+// enter puts a group's slot where it belongs.
+func (t *table) enter(s uint64) {
+	mask := uint64(len(t.slots) - 1)
+	i := t.home(s)
+	for t.slots[i] != 0 {
+		i = (i + 1) & mask
+	}
+	t.slots[i] = s
 }
 
 // reserve makes room for n more groups.
@@ -151,7 +159,7 @@ func (t *table) upsert(e *encoder, out []uint32) (created int) {
 func (t *table) probe(e *encoder) {
 	t.pos = grow(t.pos[:0], e.n)
 	for k, h := range e.hash[:e.n] {
-		t.pos[k] = uint32(h * t.salt >> t.shift)
+		t.pos[k] = uint32(t.home(h))
 	}
 	if len(t.slots) < 1<<15 {
 		return
@@ -209,12 +217,7 @@ func (t *table) add(h uint64) uint32 {
 func (t *table) link(g uint32) {
 	t.reserve(1)
 	h := *(*uint64)(t.rec.Ptr(g, recHash))
-	mask := uint64(len(t.slots) - 1)
-	i := h * t.salt >> t.shift
-	for t.slots[i] != 0 {
-		i = (i + 1) & mask
-	}
-	t.slots[i] = h&^0xffffffff | uint64(g+1)
+	t.enter(h&^0xffffffff | uint64(g+1))
 	t.used++
 }
 
@@ -233,7 +236,7 @@ func (t *table) mark(g uint32) {
 func (t *table) unlink(g uint32) {
 	p := (*[2]uint64)(t.rec.Ptr(g, recHash))
 	mask := uint64(len(t.slots) - 1)
-	i := p[0] * t.salt >> t.shift
+	i := t.home(p[0])
 	for uint32(t.slots[i]) != g+1 || t.slots[i] == slotGone {
 		i = (i + 1) & mask
 	}
@@ -328,6 +331,9 @@ func (t *table) pack(refs []int) *table {
 		size *= 2
 	}
 	n.resize(size)
+	for g := range uint32(n.rec.Len()) {
+		n.enter(*(*uint64)(n.rec.Ptr(g, recHash))&^0xffffffff | uint64(g+1))
+	}
 	return n
 }
 
