@@ -44,7 +44,7 @@ type Probe struct {
 // Probes are those that there are.
 func Probes() []Probe {
 	return []Probe{
-		{"open", "rows/s of a grouped stream, as fast as it can, with the workbench open ÷ headless, in interleaved pairs", probeOpen},
+		{"open", "rows/s of a grouped stream, as fast as it can, with the workbench open ÷ headless, in turn by half seconds", probeOpen},
 		{"keys", "time from a key to its frame while 1,000,000 rows/s flow", probeKeys},
 		{"idle", "CPU of a workbench with nothing to do", probeIdle},
 		{"size", "time of a batch at S and at 10 S groups, recovery (P4), bytes a group", probeSize},
