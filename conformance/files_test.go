@@ -292,9 +292,6 @@ func (p *player) textsOf(patterns []string) []any {
 	seen := map[string]bool{}
 	var pairs [][2]string
 	for _, g := range patterns {
-		if data, ok := p.sourceEntry(g); ok {
-			pairs = append(pairs, [2]string{g, p.away(backslashed(data))})
-		}
 		for _, f := range p.glob(g) {
 			st, err := os.Stat(f)
 			if err != nil || st.IsDir() || seen[f] {
