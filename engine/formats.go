@@ -75,7 +75,7 @@ type Formats struct {
 
 // later are formats that this program knows by name only: they are refused by name, not as unknown.
 var later = map[string]bool{"orc": true, "avro": true,
-	"statestore": true, "foreach": true}
+	"foreach": true}
 
 // AllFormats is every format of this program.
 func AllFormats() Formats {

@@ -209,6 +209,9 @@ func (r *DataFrameReader) Table(ctx context.Context, path ...string) (catalog.Ta
 	if r.err != nil {
 		return nil, r.err
 	}
+	if t, ok, err := r.stateFormat(ctx, path...); ok {
+		return t, err
+	}
 	f, err := r.s.formats.table(r.format)
 	if err != nil {
 		return nil, err

@@ -54,6 +54,7 @@ type Session struct {
 	events    ring
 	tag       catalog.Tag // of the writes of the statement that runs; see statements
 	streamIDs atomic.Int64
+	owners    stateOwners
 }
 
 // NewSession makes a session. Errors: INVALID_CONF_VALUE.*, UNKNOWN_SETTING.

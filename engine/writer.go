@@ -301,6 +301,7 @@ func (p *prepared) start() (*StreamingQuery, error) {
 		cancel()
 		return fail(err)
 	}
+	s.owners.put(p.checkpoint, w)
 	activeRuns.Lock()
 	activeRuns.byID[q.id] = q
 	activeRuns.Unlock()
