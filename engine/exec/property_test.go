@@ -83,6 +83,7 @@ type query struct {
 	delay int64 // seconds; 0 is no watermark
 	dedup []string
 	mode  string
+	over  func(plan.Node) plan.Node // what stands above the SQL; nil: nothing
 }
 
 func (q query) node(t interface{ Fatal(args ...any) }) plan.Node {
@@ -113,6 +114,9 @@ func (q query) node(t interface{ Fatal(args ...any) }) plan.Node {
 	if err != nil {
 		t.Fatal(q.sql, err)
 	}
+	if q.over != nil {
+		n = q.over(n)
+	}
 	if err := plan.CheckStreaming(n, q.mode, conf); err != nil {
 		t.Fatal(q.sql, err)
 	}
@@ -132,6 +136,7 @@ type sim struct {
 	rows    [][]string
 	last    *Counters
 	hidden  bool // partitions do not tell their size
+	now     int64
 }
 
 // newSim needs a checkpoint of its own if keep is set; else cp only lends change sets.
@@ -161,7 +166,12 @@ func (x *sim) build() {
 
 // run plays one batch of rows for each stream; nil is none.
 func (x *sim) run(inputs ...[]event) []string {
-	t := &Task{Batch: x.batch, LateWatermarkMs: x.prev, EvictWatermarkMs: x.w}
+	n := int64(0)
+	if x.keep {
+		n = x.batch
+	}
+	b := x.cp.Begin(n)
+	t := &Task{Batch: x.batch, LateWatermarkMs: x.prev, EvictWatermarkMs: x.w, NowMicros: x.now * 1000, State: b}
 	for _, s := range x.p.Scans() {
 		var parts []columnar.Partition
 		if i := int(s.Stream.ID) - 1; i < len(inputs) && len(inputs[i]) > 0 {
@@ -191,14 +201,11 @@ func (x *sim) run(inputs ...[]event) []string {
 	if err := x.p.Finish(context.Background(), t); err != nil {
 		x.t.Fatal(err)
 	}
-	n := int64(0)
 	if x.keep {
-		n = x.batch
 		if err := x.cp.LogOffsets(n, store.OffsetEntry{BatchWatermarkMs: x.w}); err != nil {
 			x.t.Fatal(err)
 		}
 	}
-	b := x.cp.Begin(n)
 	if err := x.p.Save(b); err != nil {
 		x.t.Fatal(err)
 	}
