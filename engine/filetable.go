@@ -32,6 +32,17 @@ func writeFiles(ctx context.Context, w TableWrite) error {
 	return sinkfiles.Write(ctx, w.Def, w.Parts, w.Mode == SaveOverwrite)
 }
 
+// stored says that the rows of a table can lie in files. Types that a format of files does not hold stay in
+// memory.
+func stored(d catalog.Definition) bool {
+	if !fileFormats[d.Provider] || d.Location == "" {
+		return false
+	}
+	def := sinks.Def{Format: d.Provider, Path: d.Location, PartitionBy: d.PartitionBy, Schema: d.Columns, Mode: sinks.Append}
+	_, err := sinkfiles.New(def)
+	return err == nil
+}
+
 // folder is where the rows of a table of files lie.
 type folder struct {
 	s *Session

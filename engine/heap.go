@@ -21,6 +21,7 @@ type heap struct {
 	mu   sync.Mutex
 	def  catalog.Definition
 	rows []arrow.RecordBatch
+	dir  *folder         // where the rows lie; nil: in memory, in rows
 	made map[string]bool // partitions that ADD PARTITION made
 }
 
@@ -78,7 +79,10 @@ func (h *heap) define(d catalog.Definition) {
 	h.def = d
 }
 
-func (h *heap) Scan(context.Context, catalog.Scan) ([]columnar.Partition, error) {
+func (h *heap) Scan(ctx context.Context, s catalog.Scan) ([]columnar.Partition, error) {
+	if h.dir != nil {
+		return h.dir.scan(ctx, h.Definition(), s)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return []columnar.Partition{columnar.Batches{Name: "table", List: h.rows[:len(h.rows):len(h.rows)]}}, nil
@@ -97,7 +101,36 @@ func readAll(ctx context.Context, parts []columnar.Partition) ([]arrow.RecordBat
 	return rows, nil
 }
 
+// Snapshot is the table with the rows that are there now.
+func (h *heap) Snapshot() (catalog.Table, error) {
+	if h.dir != nil {
+		t, err := h.dir.table(context.Background(), h.Definition())
+		if err != nil {
+			return nil, err
+		}
+		return t.(catalog.Snapshotter).Snapshot()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return &heap{def: h.def, rows: h.rows[:len(h.rows):len(h.rows)]}, nil
+}
+
+// Hidden is the columns of files that are read by name.
+func (h *heap) Hidden() types.Schema {
+	if h.dir == nil {
+		return nil
+	}
+	t, err := h.dir.table(context.Background(), h.Definition())
+	if err != nil {
+		return nil
+	}
+	return t.(catalog.Hider).Hidden()
+}
+
 func (h *heap) Insert(ctx context.Context, in catalog.Insertion) error {
+	if h.dir != nil {
+		return h.dir.write(ctx, h.Definition(), in.Rows, in.Overwrite)
+	}
 	rows, err := readAll(ctx, in.Rows)
 	if err != nil {
 		return err
@@ -123,6 +156,14 @@ var heapRefusals = map[string]string{"UPDATE": "UPDATE TABLE", "MERGE": "MERGE I
 func (h *heap) Begin(ctx context.Context, i catalog.Intent) (catalog.Transaction, error) {
 	if operation := heapRefusals[i.Operation]; operation != "" {
 		return nil, errs.New("UNSUPPORTED_FEATURE.TABLE_OPERATION", "tableName", h.fullName(), "operation", operation)
+	}
+	if h.dir != nil {
+		parts, err := h.dir.scan(ctx, h.Definition(), catalog.Scan{})
+		if err != nil {
+			return nil, err
+		}
+		rows, err := readAll(ctx, parts)
+		return &heapChange{h: h, old: rows}, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -172,6 +213,9 @@ func (t *heapChange) Commit(ctx context.Context, o catalog.Outcome) error {
 			}
 			return false
 		})...)
+	}
+	if t.h.dir != nil {
+		return t.h.dir.write(ctx, t.h.Definition(), []columnar.Partition{columnar.Batches{Name: "rows", List: append(rows, added...)}}, true)
 	}
 	t.h.mu.Lock()
 	defer t.h.mu.Unlock()

@@ -126,7 +126,7 @@ func (w *DataStreamWriter) createTable(ctx context.Context, name string) error {
 	if path, ok := w.options.Get("path"); ok {
 		b.WriteString(" LOCATION " + quoteText(w.d.s.path(path)))
 	}
-	_, err := w.d.s.SQL(ctx, b.String())
+	_, err := w.d.s.SQL(context.WithValue(ctx, keepRows{}, true), b.String())
 	return err
 }
 

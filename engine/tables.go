@@ -8,6 +8,7 @@ import (
 
 	"streamlab/columnar"
 	"streamlab/errs"
+	"streamlab/sources/files"
 	"streamlab/sql"
 	"streamlab/sql/catalog"
 	"streamlab/sql/plan"
@@ -91,6 +92,13 @@ func (s *Session) createTable(ctx context.Context, c *plan.CreateTable) (*DataFr
 			return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "CREATE TABLE … USING "+d.Provider)
 		}
 		return nil, errs.New("DATA_SOURCE_NOT_FOUND", "provider", d.Provider)
+	}
+	if !made && d.External && len(d.Columns) == 0 && c.Query == nil && fileFormats[d.Provider] {
+		t, err := s.Read().Format(d.Provider).Options(d.Options).Table(ctx, d.Location)
+		if err != nil {
+			return nil, err
+		}
+		d.Columns, d.PartitionBy = t.Schema(), files.PartitionColumns(t)
 	}
 	if err := s.checkDefinition(&d, c.Query != nil, made); err != nil {
 		return nil, err
@@ -273,15 +281,30 @@ func reorder(q plan.Node, columns types.Schema) plan.Node {
 	return plan.Columns(q, at...)
 }
 
+// keepRows in a context says that the folder of a table that is made keeps what is in it.
+type keepRows struct{}
+
 func (s *Session) createHeap(ctx context.Context, d catalog.Definition, c *plan.CreateTable) (*DataFrame, error) {
 	h := newHeap(d, nil)
 	h.id = s.streamIDs.Add(1)
+	if stored(d) {
+		h.dir = &folder{s: s}
+		// The catalog ends with the session: rows of a managed table that an earlier one left are nobody's. A
+		// query that writes a table goes on with them.
+		if inside := strings.HasPrefix(d.Location, s.warehouse()+string(filepath.Separator)); inside && !d.External && ctx.Value(keepRows{}) == nil {
+			if err := os.RemoveAll(d.Location); err != nil {
+				return nil, err
+			}
+		}
+	}
 	if c.Query != nil {
 		rows, _, err := s.collect(ctx, plan.Optimize(reorder(c.Query, d.Columns)))
 		if err != nil {
 			return nil, err
 		}
-		h.rows = rows
+		if err := h.Insert(ctx, catalog.Insertion{Rows: []columnar.Partition{columnar.Batches{Name: "rows", List: rows}}}); err != nil {
+			return nil, err
+		}
 	}
 	s.catalog.Put(d.Database, d.Name, catalog.Relation{Table: h})
 	return s.answer(nil, nil)

@@ -71,6 +71,14 @@ func (t *table) files() ([]file, error) {
 	return kept, nil
 }
 
+// PartitionColumns names the columns of a table of this package that come from folder names.
+func PartitionColumns(t catalog.Table) []string {
+	if x, ok := t.(*table); ok && len(x.parts) > 0 {
+		return x.parts.Names()
+	}
+	return nil
+}
+
 // Schema is the data columns, then the partition columns.
 func (t *table) Schema() types.Schema { return t.schema }
 

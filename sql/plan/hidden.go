@@ -18,12 +18,8 @@ import (
 // metadataColumn is the hidden column that has a name in SQL.
 const metadataColumn = "_metadata"
 
-// fileFunctions are functions that read a hidden column, and what they give where there is none.
-var fileFunctions = map[string]expr.Expr{
-	"input_file_name":         expr.StringLit(""),
-	"input_file_block_start":  expr.BigIntLit(-1),
-	"input_file_block_length": expr.BigIntLit(-1),
-}
+// fileFunctions are functions that read a hidden column; where there is none they are constants.
+var fileFunctions = map[string]bool{"input_file_name": true, "input_file_block_start": true, "input_file_block_length": true}
 
 func hiddenOf(s *Scan) types.Schema {
 	if s.Stream != nil {
@@ -160,15 +156,11 @@ func (x *resolver) hidden(name string) *expr.Column {
 	return columnAt(n, len(n.Schema())-1)
 }
 
-// fileFunction resolves input_file_name and its kin; nil if f is none of them.
+// fileFunction resolves input_file_name and its kin; nil if f is none of them, or there is no
+// file to tell of.
 func (x *resolver) fileFunction(f *sql.FuncCall, name string) expr.Expr {
-	none, ok := fileFunctions[name]
-	if !ok || len(f.Args) > 0 {
+	if !fileFunctions[name] || len(f.Args) > 0 || x.sc.node == nil {
 		return nil
-	}
-	none = &named{none, name + "()"}
-	if x.sc.node == nil {
-		return none
 	}
 	if fileScans(x.sc.node) > 1 {
 		x.failWith(f, errs.New("MULTI_SOURCES_UNSUPPORTED_FOR_EXPRESSION", "expr", `"`+name+`()"`))
@@ -177,7 +169,7 @@ func (x *resolver) fileFunction(f *sql.FuncCall, name string) expr.Expr {
 		c.Field.Name = name + "()"
 		return c
 	}
-	return none
+	return nil
 }
 
 func fileScans(n Node) int {
