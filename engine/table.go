@@ -86,7 +86,7 @@ func (w *DataStreamWriter) ToTable(ctx context.Context, name string) (*Streaming
 	if def.Provider != "" && to.format != "" && !strings.EqualFold(def.Provider, to.format) {
 		return nil, errs.New("_LEGACY_ERROR_TEMP_1192", "tableName", quoteName(name), "provider", def.Provider, "source", to.format)
 	}
-	if _, kept := rel.Table.(*heap); !kept && def.Location != "" && def.Provider != "" {
+	if h, ok := rel.Table.(*heap); (!ok || h.dir != nil) && def.Location != "" && def.Provider != "" {
 		to.format = def.Provider
 		if def.PartitionBy != nil {
 			to.partitionBy = def.PartitionBy
