@@ -16,7 +16,8 @@ import (
 
 // build makes a session of a lab: settings, sources, tables and views registered in it. Problems are
 // gathered, each at its place; broken holds the names whose definition failed.
-func (l *Lab) build(ctx context.Context, c engine.Config) (s *engine.Session, broken broken, problems []error) {
+// dry says that nothing may be written: tables that the lab would make are stood in for by empty ones.
+func (l *Lab) build(ctx context.Context, c engine.Config, dry bool) (s *engine.Session, broken broken, problems []error) {
 	broken = map[string]bool{}
 	report := func(err error, pos errs.Pos) {
 		if err != nil {
@@ -51,10 +52,18 @@ func (l *Lab) build(ctx context.Context, c engine.Config) (s *engine.Session, br
 		report(session.Conf().Set(e.key, l.Conf[e.key]), e.pos)
 	}
 	for _, t := range l.Tables {
-		define(t.Name, l.addTable(ctx, session, t), t.Name.Pos)
+		made, err := l.makeTable(ctx, session, t, dry)
+		if err == nil && !made && t.keepsItself() {
+			broken[t.Name.Value] = true // its first writer makes it
+			continue
+		}
+		if err == nil && !made {
+			err = l.addTable(ctx, session, t)
+		}
+		define(t.Name, err, t.Name.Pos)
 	}
 	for _, s := range l.Sources {
-		define(s.Name, l.addSource(session, s), s.Name.Pos)
+		define(s.Name, l.addSource(session, s, dry), s.Name.Pos)
 	}
 	for _, v := range l.Views {
 		define(v.Name, l.addView(ctx, session, v), v.SQL.Pos)
@@ -80,7 +89,10 @@ func plainOptions(m map[string]Text) map[string]string {
 	return out
 }
 
-func (l *Lab) addSource(s *engine.Session, src Source) error {
+func (l *Lab) addSource(s *engine.Session, src Source, dry bool) error {
+	if src.Table.Value != "" {
+		return l.addTableSource(s, src, dry)
+	}
 	r := s.ReadStream().Format(src.Format.Value).Named(src.Name.Value).Options(plainOptions(src.Options))
 	if src.Schema.Value != "" {
 		r = r.Schema(src.Schema.Value)
@@ -298,7 +310,7 @@ func (l *Lab) locateText(err error, t Text) error {
 // Check finds what is wrong with a lab without starting anything: bad SQL, modes that do not fit, unknown
 // options, two queries with one checkpoint. The errors come in file order.
 func Check(ctx context.Context, l *Lab, c engine.Config) []*errs.Error {
-	s, broken, problems := l.build(ctx, c)
+	s, broken, problems := l.build(ctx, c, true)
 	if s != nil {
 		defer s.Close()
 		l.checkSteps(func(err error, pos errs.Pos) { problems = append(problems, l.locate(err, pos)) })
@@ -308,10 +320,13 @@ func Check(ctx context.Context, l *Lab, c engine.Config) []*errs.Error {
 			if err == nil {
 				if q.ToTable.Value != "" {
 					path = q.ToTable.Value
+					if f := l.formatOf(q.ToTable.Value); f != "" && q.Format.Value == "" {
+						w = w.Format(f)
+					}
 				}
 				err = w.Check(pathOf(path)...)
 			}
-			if err != nil && !broken.explains(err) {
+			if err != nil && !broken.explains(err) && !l.showsRefusal(q.Name.Value) {
 				problems = append(problems, l.locate(err, l.blame(q, err)))
 			}
 			if cp := l.checkpointOf(s, q); cp != "" {

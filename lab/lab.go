@@ -52,6 +52,7 @@ type Source struct {
 	Format    Text
 	Schema    Text
 	Path      Text
+	Table     Text // a table of the catalog, read as a stream; Format may be empty then
 	Options   map[string]Text
 	Watermark *Watermark
 	Rows      [][][]any   // format memory: micro-batches of rows
@@ -334,10 +335,12 @@ func (d *decoder) source(l *Lab, name Text, v *value) {
 				s.Rows = append(s.Rows, rows)
 			}
 		},
-		"table": func(v *value) { d.fail(v.pos, "UNSUPPORTED_FEATURE", "feature", "A table as a streaming source") },
+		"table": d.set("table", &s.Table),
 		"seed":  d.seed(&s.Seed),
 	})
-	d.missing(s.Format, name.Pos, "format", "source `"+name.Value+"`")
+	if s.Table.Value == "" {
+		d.missing(s.Format, name.Pos, "format", "source `"+name.Value+"`")
+	}
 	l.Sources = append(l.Sources, s)
 }
 

@@ -238,3 +238,15 @@ func (l *Lab) movesClock() bool {
 	}
 	return false
 }
+
+// showsRefusal tells whether a step wants to see that the query fails: then its refusal is no mistake.
+func (l *Lab) showsRefusal(query string) bool {
+	for _, s := range l.Steps {
+		for _, x := range s.See {
+			if x.Kind == "error" && x.Query == query {
+				return true
+			}
+		}
+	}
+	return false
+}

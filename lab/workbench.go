@@ -36,7 +36,7 @@ func Open(ctx context.Context, l *Lab, c engine.Config) (*Workbench, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, _, problems := l.build(ctx, c)
+	s, _, problems := l.build(ctx, c, false)
 	if len(problems) > 0 {
 		if s != nil {
 			problems = append(problems, s.Close())
