@@ -170,6 +170,11 @@ func parseOffset(o sources.Offset) (int64, error) {
 	if o == "" {
 		return -1, nil
 	}
+	if n, ok := strings.CutPrefix(string(o), `{"logOffset":`); ok { // as we write it
+		if v, err := strconv.ParseInt(strings.TrimSuffix(n, "}"), 10, 64); err == nil && strings.HasSuffix(n, "}") {
+			return v, nil
+		}
+	}
 	var v struct {
 		LogOffset *int64 `json:"logOffset"`
 	}
