@@ -181,3 +181,17 @@ func varint(b []byte) (int64, int) {
 	}
 	return binary.Varint(b)
 }
+
+// Behind is the offset behind the last whole batch of b, from the headers alone; false if there is none.
+func Behind(b []byte) (offset int64, ok bool) {
+	be := binary.BigEndian
+	for len(b) >= batchHeader {
+		size := 12 + int(int32(be.Uint32(b[8:])))
+		if size < batchHeader || size > len(b) {
+			break
+		}
+		offset, ok = int64(be.Uint64(b))+int64(int32(be.Uint32(b[23:])))+1, true
+		b = b[size:]
+	}
+	return offset, ok
+}

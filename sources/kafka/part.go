@@ -11,6 +11,7 @@ import (
 
 	"streamlab/columnar"
 	"streamlab/errs"
+	"streamlab/internal/safego"
 	"streamlab/internal/wire"
 	"streamlab/sql/types"
 )
@@ -49,21 +50,61 @@ func (p *part) Rows(ctx context.Context) columnar.Rows {
 // errDone ends reading because nobody wants more.
 var errDone = errors.New("nobody reads on")
 
+// ask fetches once, waiting for a cluster that is away.
+func (p *part) ask(ctx context.Context, req wire.FetchRequest, buf []byte) (f wire.Fetched, err error) {
+	err = p.cluster.Retry(ctx, p.pollTimeout, func() error {
+		var err error
+		if f, err = p.cluster.Fetch(ctx, req, buf); err == nil && !errors.Is(f.Err, kafkago.OffsetOutOfRange) {
+			err = f.Err
+		}
+		return err
+	})
+	return f, err
+}
+
+// asked is a fetch that runs while the answer before it is worked on.
+type asked struct {
+	offset int64
+	f      wire.Fetched
+	handle *safego.Handle
+}
+
+func (p *part) askAhead(ctx context.Context, req wire.FetchRequest, buf []byte) *asked {
+	a := &asked{offset: req.Offset}
+	a.handle = safego.Go("kafka "+p.tp.String(), func() (err error) {
+		a.f, err = p.ask(ctx, req, buf)
+		return err
+	})
+	return a
+}
+
 func (p *part) fetch(ctx context.Context, rows *rows, yield func(arrow.RecordBatch, error) bool) error {
 	req := wire.FetchRequest{Partition: p.tp, MinBytes: max(1, p.minBytes), MaxBytes: p.partitionMax, MaxWait: p.maxWait,
 		Committed: p.committed}
+	ctx, cancel := context.WithCancel(ctx)
+	var ahead *asked
+	defer func() {
+		cancel()
+		if ahead != nil {
+			_ = ahead.handle.Wait()
+		}
+	}()
 	var f wire.Fetched
-	var space []byte
+	var spare, space []byte // the buffer that is not f's; room for decompression
 	next, progress := p.from, time.Now()
 	for next < p.until {
-		req.Offset = next
-		err := p.cluster.Retry(ctx, p.pollTimeout, func() error {
-			var err error
-			if f, err = p.cluster.Fetch(ctx, req, f.Buffer); err == nil && !errors.Is(f.Err, kafkago.OffsetOutOfRange) {
-				err = f.Err
-			}
-			return err
-		})
+		var err error
+		used := f.Buffer
+		if ahead != nil {
+			err = ahead.handle.Wait()
+		}
+		if ahead != nil && ahead.offset == next {
+			f, spare = ahead.f, used
+		} else {
+			req.Offset = next
+			f, err = p.ask(ctx, req, used)
+		}
+		ahead = nil
 		if err != nil {
 			return p.notThere(ctx, next, err)
 		}
@@ -79,6 +120,10 @@ func (p *part) fetch(ctx context.Context, rows *rows, yield func(arrow.RecordBat
 			}
 			next = f.LogStart
 			continue
+		}
+		if end, ok := wire.Behind(f.Records); ok && end > next && end < p.until {
+			req.Offset = end
+			ahead = p.askAhead(ctx, req, spare)
 		}
 		before := next
 		if next, err = p.walk(f, next, rows, &space, yield); err != nil {
