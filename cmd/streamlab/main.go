@@ -41,7 +41,7 @@ type app struct {
 func main() {
 	preinit.Restore()
 	tuneCollector()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	defer stop()
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
 	os.Exit(term.Code(a.run(ctx, os.Args[1:])))
@@ -118,14 +118,16 @@ func (a *app) problem(e *errs.Error) {
 		line, marks := excerpt(e)
 		fmt.Fprintf(a.err, "  | %s\n  | %s\n", line, marks)
 	}
+	deepest := e
 	for cause := errs.As(e.Err); cause != nil; cause = errs.As(cause.Err) {
+		deepest = cause
 		fmt.Fprintf(a.err, "  cause: %s: %s\n", cause.Condition, cause.Message())
 		if cause.Hint != "" {
 			fmt.Fprintf(a.err, "  try: %s\n", cause.Hint)
 		}
 	}
-	if e.Err != nil && errs.As(e.Err) == nil && !strings.Contains(e.Message(), e.Err.Error()) {
-		fmt.Fprintf(a.err, "  cause: %v\n", e.Err)
+	if deepest.Err != nil && !strings.Contains(deepest.Message(), deepest.Err.Error()) {
+		fmt.Fprintf(a.err, "  cause: %v\n", deepest.Err) // what the operating system or a library said
 	}
 	if e.Hint != "" {
 		fmt.Fprintf(a.err, "  try: %s\n", e.Hint)
