@@ -195,6 +195,9 @@ func (d *driver) open(ctx context.Context) error {
 		}
 		d.scans = append(d.scans, i)
 	}
+	if err := d.checkSources(); err != nil {
+		return err
+	}
 	d.prune()
 	switch d.p.w.trigger.kind {
 	case availableNow:
@@ -344,9 +347,6 @@ func (d *driver) recover(ctx context.Context) error {
 			}
 			d.prevMark = prev.BatchWatermarkMs
 		}
-	}
-	if err := d.checkSources(); err != nil {
-		return err
 	}
 	d.marks = newWatermarkTracker(len(d.plan.EventTimes()), d.watermark, strings.EqualFold(d.pinned[keyPolicy], "max"))
 	return nil

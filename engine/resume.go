@@ -18,11 +18,17 @@ type planRecord struct {
 	Sources   []string             `json:"sources"`
 	Dir       string               `json:"dir,omitempty"` // the session's folder: paths of sources inside it count from there
 	Sink      string               `json:"sink"`
+	// What only Restart compares; empty in checkpoints of older versions.
+	Target     string   `json:"target,omitempty"`     // of the sink
+	Watermarks []string `json:"watermarks,omitempty"` // columns and delays
+	Schema     string   `json:"schema,omitempty"`     // of the result
+	Query      string   `json:"query,omitempty"`      // fingerprint of the plan
 }
 
 // record is what the checkpoint is going to remember of this query.
 func (d *driver) record() planRecord {
-	r := planRecord{Mode: string(d.p.mode), Operators: d.plan.Shapes(), Sink: d.p.format.Name, Dir: d.s.dir}
+	r := planRecord{Mode: string(d.p.mode), Operators: d.plan.Shapes(), Sink: d.p.format.Name, Dir: d.s.dir,
+		Target: d.p.target(), Watermarks: d.watermarks(), Schema: d.p.node.Schema().Simple(), Query: d.p.fingerprint()}
 	for _, x := range d.sources {
 		r.Sources = append(r.Sources, identity(x, d.s.dir))
 	}

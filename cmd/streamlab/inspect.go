@@ -33,7 +33,12 @@ func newValidateCommand(a *app) *cobra.Command {
 				for _, p := range problems {
 					a.problem(p)
 				}
-				if len(problems) == 0 && a.output == "table" {
+				refused, err := a.restarts(cmd.Context(), path, len(problems) == 0)
+				if err != nil {
+					return err
+				}
+				bad += refused
+				if len(problems) == 0 && refused == 0 && a.output == "table" {
 					fmt.Fprintf(a.err, "%s: no problems\n", path)
 				}
 			}
