@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"streamlab/internal/broker"
+	"streamlab/internal/wire"
 )
 
 func init() { newBroker = dialBroker }
@@ -184,7 +186,31 @@ func (b *dialedBroker) Transaction(records []kafkaRecord, commit bool) error {
 	if err := c.ProduceSync(ctx, sent(records)...).FirstErr(); err != nil {
 		return err
 	}
-	return c.EndTransaction(ctx, kgo.TransactionEndTry(commit))
+	if err := c.EndTransaction(ctx, kgo.TransactionEndTry(commit)); err != nil {
+		return err
+	}
+	return b.decided(ctx, records)
+}
+
+// decided waits until the markers of a transaction are in its partitions: a broker writes them after it has
+// answered.
+func (b *dialedBroker) decided(ctx context.Context, records []kafkaRecord) error {
+	c := wire.New(wire.Config{Servers: []string{b.server}})
+	defer c.Close()
+	ends := map[wire.TopicPartition]int64{}
+	for _, r := range records {
+		ends[wire.TopicPartition{Topic: r.Topic, Partition: int32(r.Partition)}] = wire.Latest
+	}
+	for {
+		all, err := c.ListOffsets(ctx, ends, false)
+		if err != nil {
+			return err
+		}
+		stable, err := c.ListOffsets(ctx, ends, true)
+		if err != nil || maps.Equal(all, stable) {
+			return err
+		}
+	}
 }
 
 func (b *dialedBroker) Trim(topic string, partition int, first int64) error {
