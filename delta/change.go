@@ -44,6 +44,17 @@ func (t *Table) Begin(_ context.Context, i catalog.Intent) (catalog.Transaction,
 	if err := checkWritable(t.log.Root, s.Protocol); err != nil {
 		return nil, err
 	}
+	if len(t.extra) > 0 {
+		err := txn.Change(func(_ *Metadata, s types.Schema) types.Schema {
+			for _, f := range t.extra {
+				s = append(s, types.Field{Name: f.Name, Type: nullableType(f.Type), Nullable: true})
+			}
+			return s
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
 	c := &change{t: txn, table: t, intent: i, feed: s.On("delta.enableChangeDataFeed"), dv: s.On("delta.enableDeletionVectors") && i.Operation != "WRITE"}
 	if i.Tag.App != "" {
 		if v, ok := txn.LastVersion(i.Tag.App); ok && v >= i.Tag.Version {
@@ -63,7 +74,7 @@ func (t *Table) Begin(_ context.Context, i catalog.Intent) (catalog.Transaction,
 
 // Files are the live rows of the files that may hold touched rows.
 func (c *change) Files() []columnar.Partition {
-	r := c.t.snap.NewReader(c.t.snap.Schema)
+	r := c.t.snap.NewReader(c.t.Schema())
 	out := make([]columnar.Partition, len(c.files))
 	for i, a := range c.files {
 		out[i] = &part{r: r, files: []DataFile{c.t.snap.DataFileOf(a)}}
@@ -256,7 +267,7 @@ func (c *change) Commit(ctx context.Context, o catalog.Outcome) error {
 	}
 	n.addedFiles, n.addedBytes = int64(len(w.Adds)), w.Bytes
 	n.written = w.Rows - n.copied
-	if len(removes) == 0 && len(w.Adds) == 0 {
+	if len(removes) == 0 && len(w.Adds) == 0 && c.t.metadata == nil {
 		return nil
 	}
 	if len(dvs.buf) > 1 {
@@ -299,9 +310,32 @@ func (c *change) needsChanges(o catalog.Outcome, n counts) bool {
 	if len(o.Changes) == 0 {
 		return false
 	}
-	pureDelete := len(o.Added) == 0 && n.copied == 0
-	pureInsert := len(o.Deleted) == 0
-	return !pureInsert && (!pureDelete || c.intent.Operation == "MERGE")
+	if len(o.Deleted) == 0 {
+		return false // only new rows: the new files say so
+	}
+	return c.intent.Operation != "DELETE" || !c.wholeFiles(o)
+}
+
+// wholeFiles says whether a DELETE is one of partitions or of everything, which touches no data file.
+func (c *change) wholeFiles(o catalog.Outcome) bool {
+	for _, d := range o.Deleted {
+		live, ok := c.files[d.File].LiveRecords()
+		if !d.All && (!ok || int64(len(d.Rows)) < live) {
+			return false
+		}
+	}
+	if c.intent.Predicate == "" {
+		return true
+	}
+	if len(c.intent.Where) == 0 {
+		return false
+	}
+	for _, p := range c.table.predicates(c.t.snap, c.intent.Where) {
+		if !c.t.snap.isPartition(c.t.snap.Schema[p.Column].Name) {
+			return false
+		}
+	}
+	return true
 }
 
 func countRows(ctx context.Context, p columnar.Partition) (int64, error) {

@@ -107,8 +107,8 @@ func quotedNames(list []string) string {
 }
 
 func mismatch(why string) error {
-	return errs.New("DELTA_METADATA_MISMATCH", "reason", why).
-		WithHint("Set mergeSchema to add new columns, or overwriteSchema, in mode overwrite, to replace the table's schema.")
+	return errs.New("DELTA_METADATA_MISMATCH").
+		WithHint("Here " + why + ". Set mergeSchema to add new columns, or overwriteSchema, in mode overwrite, to replace the table's schema.")
 }
 
 // mergeFields adds the columns of data to those of a table.

@@ -250,7 +250,7 @@ func (t *Table) Insert(ctx context.Context, in catalog.Insertion) error {
 			return nil
 		}
 	}
-	c := WriteCommit{Tag: in.Tag, Mode: "Append", Overwrite: in.Overwrite, UserMetadata: in.Options["userMetadata"]}
+	c := WriteCommit{Tag: in.Tag, Mode: "Append", Overwrite: in.Overwrite, Options: WriteOptions{Apart: true}, UserMetadata: in.Options["userMetadata"]}
 	if in.Overwrite {
 		c.Mode = "Overwrite"
 	}

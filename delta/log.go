@@ -29,9 +29,10 @@ type Log struct {
 	// Durable is set if commits and data files are synced before they count.
 	Durable bool
 
-	mu     sync.Mutex
-	newest *Snapshot
-	times  map[int64]int64 // version to timestamp, of commits already looked at
+	mu       sync.Mutex
+	newest   *Snapshot
+	youngest int64           // see newestFile
+	times    map[int64]int64 // version to timestamp, of commits already looked at
 }
 
 // Open makes the Log of a folder. Nothing is read yet; the folder need not exist.

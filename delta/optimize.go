@@ -229,7 +229,7 @@ func predicateList(s *Snapshot, where []catalog.Predicate) string {
 		if p.Value != nil {
 			v = " " + string(displayCell(p.Value))
 		}
-		out = append(out, "("+s.Schema[p.Column].Name+" "+p.Op+v+")")
+		out = append(out, "('"+s.Schema[p.Column].Name+" "+p.Op+v+")")
 	}
 	return JSONList(out)
 }

@@ -23,6 +23,7 @@ type Table struct {
 	pinned bool
 	def    catalog.Definition // names, location, options
 	stream StreamOf
+	extra  types.Schema // columns that the next transaction adds; see Evolved
 }
 
 // StreamOf makes the stream of the table in a folder; name may be empty.
@@ -59,7 +60,29 @@ func (t *Table) Resolve() (catalog.Table, error) {
 }
 
 // Schema is the table's columns in its order.
-func (t *Table) Schema() types.Schema { return shownSchema(t.snap.Schema) }
+func (t *Table) Schema() types.Schema {
+	return append(shownSchema(t.snap.Schema), t.extra...)
+}
+
+// Evolved is the table with further columns, which a transaction that it begins adds.
+func (t *Table) Evolved(columns types.Schema) catalog.Table {
+	u := *t
+	u.extra = columns
+	return &u
+}
+
+// VersionFor is the first version at or after an instant, or, for an end, the last one not after it; -1 if
+// an end lies behind all.
+func (t *Table) VersionFor(micros int64, end bool) (int64, error) {
+	if !end {
+		return t.log.FirstVersionFrom(micros)
+	}
+	v, err := t.log.VersionAt(micros)
+	if errs.Has(err, "DELTA_TIMESTAMP_GREATER_THAN_COMMIT") {
+		return -1, nil
+	}
+	return v, err
+}
 
 // shownSchema is a schema as statements see it: CHAR and VARCHAR as they were declared, identity in one key.
 func shownSchema(s types.Schema) types.Schema {

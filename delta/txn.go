@@ -173,6 +173,7 @@ func (t *Txn) Commit(op Operation, actions []Action) (int64, error) {
 			if err := fault.Point("sink.commit.after"); err != nil {
 				return next, err
 			}
+			t.log.noteFiles(actions)
 			t.log.afterCommit(next)
 			return next, nil
 		}

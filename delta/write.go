@@ -37,6 +37,8 @@ type WriteOptions struct {
 	Dot bool
 	// DataChange is false if rows only move.
 	NoDataChange bool
+	// Apart is set if every partition of rows gets files of its own.
+	Apart bool
 }
 
 // written is a data file that was written but belongs to no commit yet.
@@ -67,9 +69,10 @@ type dataWriter struct {
 	open    map[string]*openFile
 	done    []written
 	made    map[string]bool // folders that exist
-	count   int
+	count   int // number of the task in file names
 	rows    int64
 	bytes   int64
+	after   int64 // files of earlier commits are not younger than this, in milliseconds
 }
 
 type openFile struct {
@@ -103,7 +106,7 @@ var compressions = map[string]compress.Compression{"": compress.Codecs.Snappy, "
 func (t *Txn) newDataWriter(schema types.Schema, opt WriteOptions) (*dataWriter, error) {
 	m := t.Metadata()
 	w := &dataWriter{log: t.log, meta: m, mode: mappingMode(m), schema: schema, opt: opt, open: map[string]*openFile{}, made: map[string]bool{},
-		prefix: "part", tight: t.Protocol().Supports("deletionVectors")}
+		prefix: "part", tight: t.Protocol().Supports("deletionVectors"), after: t.log.newestFile()}
 	if w.opt.Compression == "" {
 		w.opt.Compression = m.Property("delta.parquet.compression.codec")
 	}
@@ -263,10 +266,13 @@ func (w *dataWriter) write(rb arrow.RecordBatch) error {
 		key = key[:0]
 		for k, c := range w.parts {
 			texts[k] = w.partitionText(vs[c], i)
-			if texts[k] == nil {
+			switch {
+			case texts[k] == nil && vs[c].Phys == columnar.PBytes && !vs[c].IsNull(i):
+				key = append(key, 1) // the empty text is null, too, but in a file of its own
+			case texts[k] == nil:
 				key = append(key, 0)
-			} else {
-				key = append(append(key, 1), *texts[k]...)
+			default:
+				key = append(append(key, 2), *texts[k]...)
 				key = append(key, 0xff)
 			}
 		}
@@ -425,7 +431,6 @@ func (w *dataWriter) create(vals []*string) (*openFile, error) {
 		suffix = ".parquet"
 	}
 	f.rel = path.Join(dir, fmt.Sprintf("%s-%05d-%s%sc000%s", w.prefix, w.count, uuid.NewString(), sep, suffix))
-	w.count++
 	full := filepath.Join(w.log.Root, f.rel)
 	if !filepath.IsLocal(f.rel) {
 		return nil, errs.New("DELTA_PATH_OUTSIDE_TABLE", "path", f.rel, "table", w.log.Root)
@@ -476,6 +481,7 @@ func (w *dataWriter) close(f *openFile) error {
 	if info, err := w.log.FS.Stat(filepath.Join(w.log.Root, f.rel)); err == nil {
 		d.mtime = info.ModTime().UnixMilli()
 	}
+	d.mtime = max(d.mtime, w.after+1)
 	if f.stats != nil {
 		d.stats = f.stats.json()
 	}
@@ -489,12 +495,9 @@ func (w *dataWriter) finish() ([]written, error) {
 	if err := fault.Point("sink.stage.mid"); err != nil {
 		return nil, err
 	}
-	for _, k := range sortedKeys(w.open) {
-		if err := w.close(w.open[k]); err != nil {
-			return nil, err
-		}
+	if err := w.closeAll(); err != nil {
+		return nil, err
 	}
-	w.open = map[string]*openFile{}
 	if w.log.Durable {
 		for dir := range w.made {
 			if err := w.log.FS.SyncDir(dir); err != nil {
@@ -503,6 +506,17 @@ func (w *dataWriter) finish() ([]written, error) {
 		}
 	}
 	return w.done, fault.Point("sink.stage.synced")
+}
+
+// closeAll closes the files that are open, in the order of their partition values.
+func (w *dataWriter) closeAll() error {
+	for _, k := range sortedKeys(w.open) {
+		if err := w.close(w.open[k]); err != nil {
+			return err
+		}
+	}
+	w.open = map[string]*openFile{}
+	return nil
 }
 
 // abort removes what was written.
@@ -551,12 +565,21 @@ func (t *Txn) Write(ctx context.Context, parts []columnar.Partition, opt WriteOp
 }
 
 func (t *Txn) writeAll(ctx context.Context, w *dataWriter, parts []columnar.Partition) ([]written, error) {
-	for _, p := range parts {
+	for i, p := range parts {
+		if w.opt.Apart {
+			w.count = i
+		}
 		for rb, err := range p.Rows(ctx) {
 			if err == nil {
 				err = w.write(rb)
 			}
 			if err != nil {
+				w.abort()
+				return nil, err
+			}
+		}
+		if w.opt.Apart {
+			if err := w.closeAll(); err != nil {
 				w.abort()
 				return nil, err
 			}
@@ -603,4 +626,22 @@ func (w Written) Actions() []Action {
 		out[i] = Action{Add: a}
 	}
 	return out
+}
+
+// newestFile is the modification time of the youngest file that the log has committed while this program
+// looked, so that files of later commits are younger: streams read a table's files by this time.
+func (l *Log) newestFile() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.youngest
+}
+
+func (l *Log) noteFiles(actions []Action) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, a := range actions {
+		if a.Add != nil {
+			l.youngest = max(l.youngest, a.Add.ModificationTime)
+		}
+	}
 }

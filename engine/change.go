@@ -190,7 +190,7 @@ func textOf(e expr.Expr) string {
 	if e == nil {
 		return ""
 	}
-	return e.String()
+	return plan.HistoryText(e)
 }
 
 func (s *Session) delete(ctx context.Context, d *plan.Delete) (*DataFrame, error) {

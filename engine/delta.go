@@ -269,3 +269,32 @@ func (s *Session) createDelta(ctx context.Context, d catalog.Definition, c *plan
 	}
 	return s.answer(nil, nil)
 }
+
+// FromTable gives a table of the catalog under the reader's options, as Spark's spark.read.table does: of a
+// Delta table an old version or its changes.
+func (r *DataFrameReader) FromTable(name string) *DataFrame {
+	if r.err != nil {
+		return &DataFrame{s: r.s, err: r.err}
+	}
+	rel, ok := r.s.catalog.Lookup(name)
+	t, isDelta := rel.Table.(*delta.Table)
+	if !ok || !isDelta || len(r.options) == 0 {
+		df, err := r.s.Table(name)
+		if err != nil {
+			return &DataFrame{s: r.s, err: err}
+		}
+		return df
+	}
+	fresh, err := t.Resolve()
+	if err != nil {
+		return &DataFrame{s: r.s, err: err}
+	}
+	out, err := deltasource.Travel(fresh.(*delta.Table), r.options, r.s.conf.zone())
+	if err != nil {
+		return &DataFrame{s: r.s, err: err}
+	}
+	c := catalog.New(nil)
+	c.Register("__table__", catalog.Relation{Table: out})
+	n, err := plan.AnalyzeText("SELECT * FROM __table__", c, planConf(r.s.conf))
+	return &DataFrame{s: r.s, node: n, err: err}
+}

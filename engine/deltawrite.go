@@ -218,7 +218,7 @@ func (w writeErrors) wrap(ctx context.Context, err error) error {
 		return err
 	}
 	if e.Condition == "CAST_OVERFLOW" || strings.HasPrefix(e.Condition, "NUMERIC_VALUE_OUT_OF_RANGE") {
-		err = errs.Wrap(err, "CAST_OVERFLOW_IN_TABLE_INSERT", "sourceType", e.Params["sourceType"], "targetType", e.Params["targetType"], "columnName", "")
+		err = errs.New("CAST_OVERFLOW_IN_TABLE_INSERT", "sourceType", e.Params["sourceType"], "targetType", e.Params["targetType"], "columnName", "")
 	}
 	return errs.Wrap(err, "TASK_WRITE_FAILED", "path", "file:"+w.root)
 }

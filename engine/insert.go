@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -18,8 +19,13 @@ import (
 func sortRows(rows []uint32) { slices.Sort(rows) }
 
 func jsonText(s string) string {
-	b, _ := json.Marshal(s)
-	return string(b)
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		return `""` // a text always encodes
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func (s *Session) insert(ctx context.Context, n *plan.Insert) (*DataFrame, error) {
@@ -36,6 +42,9 @@ func (s *Session) insert(ctx context.Context, n *plan.Insert) (*DataFrame, error
 		tag, err := s.writeTag()
 		if err != nil {
 			return nil, err
+		}
+		if n.Inline {
+			parts = halves(rows, schema)
 		}
 		add := catalog.Insertion{Tag: tag, Rows: parts, Overwrite: n.Overwrite}
 		if text := s.conf.Get(keyUserMetadata); text != "" {
@@ -76,6 +85,17 @@ func (s *Session) insert(ctx context.Context, n *plan.Insert) (*DataFrame, error
 		return nil, err
 	}
 	return s.answer(nil, nil)
+}
+
+// halves divides the rows of VALUES as Spark's two tasks do: Delta tables get a file of each, and what later
+// statements count in the history depends on it.
+func halves(rows []arrow.RecordBatch, schema types.Schema) []columnar.Partition {
+	half := int(countRows(rows)) / 2
+	at := 0
+	first := without(rows, schema, func([]columnar.Vec, int) bool { at++; return at > half })
+	at = 0
+	second := without(rows, schema, func([]columnar.Vec, int) bool { at++; return at <= half })
+	return []columnar.Partition{columnar.Batches{Name: "insert", List: first}, columnar.Batches{Name: "insert", List: second}}
 }
 
 // fits checks that new rows satisfy the condition of REPLACE WHERE.

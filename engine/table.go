@@ -88,7 +88,7 @@ func (w *DataStreamWriter) ToTable(ctx context.Context, name string) (*Streaming
 	}
 	if h, ok := rel.Table.(*heap); (!ok || h.dir != nil) && def.Location != "" && def.Provider != "" {
 		to.format = def.Provider
-		if def.PartitionBy != nil {
+		if def.PartitionBy != nil && def.Provider != "delta" { // Delta's table knows its own
 			to.partitionBy = def.PartitionBy
 		}
 		return to.Start(ctx, def.Location)

@@ -249,6 +249,11 @@ func (p *Plan) stopEarly() {
 // Finish reads what the sink left unread, so that counters are complete, and fills the counters.
 func (p *Plan) Finish(ctx context.Context, t *Task) error {
 	defer p.stopEarly()
+	if len(p.stateful) == 0 && len(p.EventTimes()) == 0 { // what the sink left unread, it skipped
+		p.parts = nil
+		p.fill()
+		return nil
+	}
 	for _, x := range p.parts {
 		if x.done {
 			continue

@@ -190,6 +190,17 @@ type TimeTraveler interface {
 	AsOfTimestamp(micros int64) (Table, error)
 }
 
+// A VersionClock finds the version of a time: the first at or after it, or, for an end, the last not after it.
+type VersionClock interface {
+	VersionFor(micros int64, end bool) (int64, error)
+}
+
+// An Evolver can take rows with further columns: Evolved is the table with them, and a transaction that it
+// begins adds them.
+type Evolver interface {
+	Evolved(columns types.Schema) Table
+}
+
 // A Fresh table changes under its name: Resolve gives it as it is now, for one statement.
 type Fresh interface {
 	Resolve() (Table, error)

@@ -210,12 +210,12 @@ func (a *analyzer) regenerate(g *target, row []expr.Expr, sets []sql.Assignment)
 
 func (a *analyzer) merge(m *sql.Merge) Node {
 	g := a.target(m.Target, "MERGE INTO TABLE")
-	if m.SchemaEvolution {
-		a.fail(m, "UNSUPPORTED_FEATURE", "feature", "MERGE WITH SCHEMA EVOLUTION")
-	}
 	source := a.relation(m.Source, nil)
 	a.noStream(m, source.node)
 	src := trimmed(source)
+	if m.SchemaEvolution || a.conf.on("spark.databricks.delta.schema.autoMerge.enabled", false) {
+		g = a.evolved(m, g, src.Schema())
+	}
 	source = newScope(src, reindexed(source.cols), nil)
 	width := len(g.sc.node.Schema())
 	both := newScope(&Join{Kind: Inner, Left: g.sc.node, Right: src, Out: joinSchema(Inner, g.sc.node, src)},
@@ -224,7 +224,7 @@ func (a *analyzer) merge(m *sql.Merge) Node {
 	n := &Merge{Name: g.name, Table: g.table, Source: src, width: width,
 		command: command{affected("num_affected_rows", "num_updated_rows", "num_deleted_rows", "num_inserted_rows")}}
 	n.On = a.mergeCondition(m, &resolver{a: a, sc: both}, m.On, "search")
-	n.OnText = n.On.String()
+	n.OnText = HistoryText(n.On)
 	n.Pair = newHole(both.node.Schema())
 	for i := range m.Clauses {
 		n.Clauses = append(n.Clauses, a.mergeClause(m, &m.Clauses[i], g, both, onlySource, n))
@@ -262,7 +262,7 @@ func (a *analyzer) mergeClause(m *sql.Merge, c *sql.MergeClause, g *target, both
 	x := &resolver{a: a, sc: sc}
 	k := MergeClause{Kind: c.Kind, Action: c.Action, Cond: a.mergeCondition(m, x, c.Cond, c.Action)}
 	if k.Cond != nil {
-		k.CondText = k.Cond.String()
+		k.CondText = HistoryText(k.Cond)
 	}
 	if c.Action == "DELETE" {
 		return k
@@ -278,7 +278,7 @@ func (a *analyzer) mergeClause(m *sql.Merge, c *sql.MergeClause, g *target, both
 		for j, col := range c.Columns {
 			key := strings.ToLower(col.Parts[len(col.Parts)-1])
 			if seen[key] {
-				a.fail(col, "DELTA_DUPLICATE_COLUMNS_ON_INSERT", "duplicateColumns", key)
+				a.fail(col, "DELTA_DUPLICATE_COLUMNS_ON_INSERT")
 			}
 			seen[key] = true
 			sets = append(sets, sql.Assignment{Span: col.Span, Column: col, Value: c.Values[j]})
@@ -292,8 +292,11 @@ func (a *analyzer) mergeClause(m *sql.Merge, c *sql.MergeClause, g *target, both
 				continue
 			}
 			at := src.Index(f.Name)
+			if at < 0 && (m.SchemaEvolution || a.conf.on("spark.databricks.delta.schema.autoMerge.enabled", false)) {
+				continue // an updated row keeps its value, a new one has the default
+			}
 			if at < 0 {
-				a.failWith(c, proposalError(f.Name, src))
+				a.fail(c, "DELTA_MERGE_UNRESOLVED_EXPRESSION", "sqlExpr", f.Name, "clause", c.Action+" clause", "cols", strings.Join(src.Names(), ", "))
 			}
 			row[i] = a.stored(c, g, f, &expr.Column{Index: width + at, Field: src[at]}, false)
 		}
@@ -314,6 +317,37 @@ func (a *analyzer) mergeClause(m *sql.Merge, c *sql.MergeClause, g *target, both
 	a.regenerate(g, row, sets)
 	k.Rows = a.constrained(g, newProject(n.Pair, row, schema.Names()))
 	return k
+}
+
+// evolved is the target with the columns of the source that it lacks, if a clause takes all columns.
+func (a *analyzer) evolved(m *sql.Merge, g *target, source types.Schema) *target {
+	ev, ok := g.table.(catalog.Evolver)
+	star := false
+	for i := range m.Clauses {
+		star = star || m.Clauses[i].All
+	}
+	if !ok || !star {
+		return g
+	}
+	var extra types.Schema
+	for _, f := range source {
+		if g.table.Schema().Index(f.Name) < 0 {
+			extra = append(extra, types.Field{Name: f.Name, Type: f.Type, Nullable: true})
+		}
+	}
+	if len(extra) == 0 {
+		return g
+	}
+	t := ev.Evolved(extra)
+	parts := m.Target.Parts
+	if m.Target.Ident != nil {
+		parts = (&resolver{a: a, sc: newScope(&OneRow{}, nil, nil)}).identifier(m.Target.Ident)
+	}
+	r, _ := a.find(m.Target, parts)
+	r.Table = t
+	out := a.targetOf(r, parts)
+	out.sc = a.aliased(m.Target, out.sc, m.Target.Alias)
+	return out
 }
 
 // reindexed numbers visible columns anew, as trimmed orders them.

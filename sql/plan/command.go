@@ -110,6 +110,7 @@ type Insert struct {
 	// constants of PARTITION; nil is all.
 	Replace     expr.Expr
 	ReplaceText string
+	Inline      bool  // the rows stand in the statement: VALUES
 	Where       bool  // REPLACE WHERE: new rows must satisfy Replace too
 	Dynamic     []int // positions of columns: of an overwrite only rows go whose values there are among the new rows'
 }

@@ -27,6 +27,7 @@ func (a *analyzer) insert(i *sql.Insert) Node {
 	es := a.insertValues(i, g, q, order, fixed)
 	n := &Insert{IfNotExists: i.IfNotExists, Name: g.name, Table: g.table, Overwrite: i.Overwrite, Query: newProject(q, es, table.Names())}
 	n.Query = a.constrained(g, n.Query)
+	_, n.Inline = i.Query.Body.(*sql.Values)
 	a.replaced(i, g, n, fixed)
 	return n
 }
@@ -184,6 +185,9 @@ func (a *analyzer) insertValues(i *sql.Insert, g *target, q Node, order []int, f
 	if i.ByName {
 		for c, f := range from {
 			k := table.Index(f.Name)
+			if k < 0 && g.delta {
+				a.fail(i, "DELTA_METADATA_MISMATCH")
+			}
 			if k < 0 || fixed[k] != nil {
 				a.fail(i, "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS", "tableName", g.name, "extraColumns", types.Quote(f.Name))
 			}

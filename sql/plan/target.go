@@ -34,6 +34,9 @@ func (a *analyzer) target(t *sql.TableName, operation string) *target {
 	if !ok {
 		a.notFound(at, parts)
 	}
+	if r.Table == nil && r.Temporary {
+		r.Table = a.viewed(at, r)
+	}
 	if r.Table == nil {
 		if operation != "INSERT" {
 			a.fail(nil, "UNSUPPORTED_FEATURE.TABLE_OPERATION", "operation", operation, "tableName", "`unknown`")
@@ -43,6 +46,40 @@ func (a *analyzer) target(t *sql.TableName, operation string) *target {
 	g := a.targetOf(r, parts)
 	g.sc = a.aliased(t, g.sc, t.Alias)
 	return g
+}
+
+// viewed is the table that a temporary view shows as it is: rows may be written through such a view.
+func (a *analyzer) viewed(at sql.Node, r catalog.Relation) catalog.Table {
+	n, _ := r.View.Plan.(Node)
+	for {
+		p, ok := n.(*Project)
+		if !ok {
+			break
+		}
+		in := p.Child.Schema()
+		if len(p.Exprs) != len(in) {
+			return nil
+		}
+		for i, e := range p.Exprs {
+			if c, ok := strip(e).(*expr.Column); !ok || c.Index != i {
+				return nil
+			}
+		}
+		n = p.Child
+	}
+	s, ok := n.(*Scan)
+	if !ok || s.Table == nil {
+		return nil
+	}
+	if f, fresh := s.Table.(catalog.Fresh); fresh {
+		t, err := f.Resolve()
+		a.check(at, err)
+		return t
+	}
+	if _, ok := s.Table.(catalog.Inserter); !ok {
+		return nil
+	}
+	return s.Table
 }
 
 func (a *analyzer) targetOf(r catalog.Relation, parts []string) *target {
