@@ -69,7 +69,7 @@ type dataWriter struct {
 	open    map[string]*openFile
 	done    []written
 	made    map[string]bool // folders that exist
-	count   int // number of the task in file names
+	count   int             // number of the task in file names
 	rows    int64
 	bytes   int64
 	after   int64 // files of earlier commits are not younger than this, in milliseconds
