@@ -56,7 +56,7 @@ func TestStepsShowWhatTheyShould(t *testing.T) {
       - {progress: {query: counts, field: stateOperators.0.numRowsTotal, is: 2}}
   - {title: refused, do: [{start: refused}], see: {error: refused, matches: watermark}}
   - {title: files, do: [{step: lines}], see: {files: {path: out/lines/*.json, count: 1}}}
-  - {title: again, do: [{deleteCheckpoint: lines}, {restart: lines}, {await: lines}], see: {files: {path: out/lines/*.json, count: 1}}}
+  - {title: again, do: [{deleteCheckpoint: lines}, {restart: lines}, {await: lines}], see: {files: {path: out/lines/*.json, count: 2}}}
 `)
 	for i := range 5 {
 		found, err := p.Play(context.Background(), i)
