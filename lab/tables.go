@@ -47,6 +47,10 @@ func (l *Lab) makeTable(ctx context.Context, s *engine.Session, t Table, dry boo
 	if entries, err := os.ReadDir(folder); err == nil {
 		there = len(entries) > 0
 	}
+	if there && t.keepsItself() { // a folder that a crash left before the first commit is no table yet
+		log, err := filepath.Glob(filepath.Join(folder, "_delta_log", "[0-9]*"))
+		there = err == nil && len(log) > 0
+	}
 	if !there && t.Schema.Value == "" {
 		if !t.keepsItself() {
 			return false, errs.New("LAB_MISSING_KEY", "key", "schema or path", "where", "table `"+t.Name.Value+"`")

@@ -29,7 +29,7 @@ var points = []string{"", "plan.begin", "", "plan.before_wal", "plan.after_wal",
 	"anchor.before", "anchor.after"}
 
 func main() {
-	name := flag.String("lab", "numbers", "numbers or flights")
+	name := flag.String("lab", "numbers", "numbers, flights or sinks")
 	kills := flag.Int("kills", 100, "how many times the child is killed")
 	seed := flag.Uint64("seed", 1, "of the random times")
 	flag.Parse()
@@ -54,10 +54,16 @@ func run(name string, kills int, seed uint64) error {
 	if out, err := exec.Command("go", "build", "-o", l.bin, "./cmd/streamlab").CombinedOutput(); err != nil {
 		return fmt.Errorf("build: %v\n%s", err, out)
 	}
-	if l.lab, err = labs.Unpack(name, dir); err != nil {
+	from := name
+	if name == "sinks" {
+		from = "numbers" // its data; the lab is one of this program
+	}
+	if l.lab, err = labs.Unpack(from, dir); err != nil {
 		return err
 	}
 	switch name {
+	case "sinks":
+		return l.sinks(kills)
 	case "numbers":
 		return l.numbers(kills)
 	case "flights":
@@ -97,8 +103,8 @@ func (l *loop) kill(k int, args ...string) (bool, error) {
 	return false, nil
 }
 
-func (l *loop) drain() error {
-	cmd := exec.Command(l.bin, "run", l.lab, "--available-now")
+func (l *loop) drain(flags ...string) error {
+	cmd := exec.Command(l.bin, append([]string{"run", l.lab, "--available-now"}, flags...)...)
 	cmd.Dir = l.dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -107,29 +113,43 @@ func (l *loop) drain() error {
 	return nil
 }
 
-func (l *loop) numbers(kills int) error {
-	next, killed := 31, 0
-	for k := range kills {
-		f := filepath.Join(l.dir, "data", "numbers", fmt.Sprintf("more-%05d.txt", k))
+// grow adds a file of ten numbers and starts the lab, again and again, until it was killed so many times. last
+// is the largest number there is.
+func (l *loop) grow(kills int, flags ...string) (last, starts int, err error) {
+	last = 30
+	for killed := 0; killed < kills; starts++ {
+		if starts > 20*kills {
+			return last, starts, fmt.Errorf("%d starts and only %d kills", starts, killed)
+		}
+		f := filepath.Join(l.dir, "data", "numbers", fmt.Sprintf("more-%05d.txt", starts))
 		var b strings.Builder
 		for range 10 {
-			fmt.Fprintln(&b, next)
-			next++
+			last++
+			fmt.Fprintln(&b, last)
 		}
 		if err := os.WriteFile(f+".tmp", []byte(b.String()), 0o644); err != nil {
-			return err
+			return last, starts, err
 		}
 		if err := os.Rename(f+".tmp", f); err != nil {
-			return err
+			return last, starts, err
 		}
-		hit, err := l.kill(k, "--available-now")
+		hit, err := l.kill(starts, append([]string{"--available-now"}, flags...)...)
 		if err != nil {
-			return err
+			return last, starts, err
 		}
 		if hit {
 			killed++
 		}
 	}
+	return last, starts, nil
+}
+
+func (l *loop) numbers(kills int) error {
+	last, starts, err := l.grow(kills)
+	if err != nil {
+		return err
+	}
+	next := last + 1
 	if err := l.drain(); err != nil {
 		return err
 	}
@@ -142,7 +162,7 @@ func (l *loop) numbers(kills int) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("numbers/%s: %d starts, %d killed, %d rows, %d lost, %d doubled\n", q.name, kills, killed, next-1, lost, doubled)
+		fmt.Printf("numbers/%s: %d starts, %d killed, %d rows, %d lost, %d doubled\n", q.name, starts, kills, last, lost, doubled)
 		bad += lost + doubled
 	}
 	if bad > 0 {
