@@ -201,7 +201,7 @@ func TestMistakesAreFoundWithTheirPlace(t *testing.T) {
 		"sources:\n  s: {format: rate}\nqueries:\n- queryName: q\n  sql: SELECT count(*) AS n FROM s\n  format: noop\n":      "4:14: [STREAMING_OUTPUT_MODE",
 		"sources:\n  s: {format: rate, options: {rowsPerSecnd: 5}}\nqueries:\n- {queryName: q, from: s, format: noop}\n":     "2:31: [UNKNOWN_OPTION]",
 		"sources:\n  s: {format: rate}\nqueries:\n- {queryName: q, from: s, format: noop, trigger: {processingTime: 10s}}\n": "INVALID_INTERVAL_FORMAT",
-		"sources:\n  s: {format: rate}\nqueries:\n- {queryName: q, from: s, format: orc}\n":                                "UNSUPPORTED_FEATURE",
+		"sources:\n  s: {format: rate}\nqueries:\n- {queryName: q, from: s, format: orc}\n":                                  "UNSUPPORTED_FEATURE",
 		"sources:\n  s: {format: rate}\nqueries:\n- {queryName: q, from: s, format: noop, outputMode: apend}\n":              "STREAMING_OUTPUT_MODE.INVALID",
 		"sources:\n  s: {format: csv, path: x, schema: a INTT}\n":                                                            "2:39: [UNSUPPORTED_DATATYPE]",
 		"tables:\n  s:\n    schema: a INT, b INTT\n    rows: [[1, 2]]\n":                                                     "3:22: [UNSUPPORTED_DATATYPE]",
