@@ -370,7 +370,11 @@ func (t *Txn) altered(f types.Field, c catalog.ColumnChange, what, path string) 
 		}
 		wide := strings.EqualFold(t.Metadata().Property("delta.enableTypeWidening"), "true")
 		if !wide || !widens(f.Type, to.Type) {
-			return f, errs.New("DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP", "fieldPath", path, "oldField", f.Type.SQL(), "newField", c.Field.Type.SQL())
+			null := ""
+			if !f.Nullable {
+				null = " NOT NULL"
+			}
+			return f, errs.New("DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP", "fieldPath", path, "oldField", f.Type.SQL()+null, "newField", c.Field.Type.SQL()+null)
 		}
 		if to.Type.Kind == types.TimestampNTZ && !t.Protocol().Supports("timestampNtz") {
 			return f, errs.New("DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT", "unsupportedFeatures", "timestampNtz", "supportedFeatures",

@@ -158,6 +158,9 @@ func (r *statement) alterTable(c *sql.Command, d *sql.Alter, rel catalog.Relatio
 		} else if col.Comment != "" || d.Change == "COMMENT" {
 			f.Metadata = map[string]string{catalog.Comment: col.Comment}
 		}
+		if k := rel.Table.Schema().Index(f.Name); d.Action == "ALTER COLUMN" && len(col.Name) == 1 && k >= 0 {
+			f.Nullable = rel.Table.Schema()[k].Nullable
+		}
 		if col.Default != nil {
 			f.Metadata = merged(f.Metadata, map[string]string{catalog.Default: r.text[col.Default.Pos().Start:col.Default.Pos().End]}, nil)
 		}
@@ -230,7 +233,7 @@ func (r *statement) checkAlteration(c *sql.Command, d *sql.Alter, rel catalog.Re
 			}
 			seen[k] = true
 			if def.Provider == "delta" && exists(col.Path) {
-				return r.fail(c.Span, "FIELD_ALREADY_EXISTS", "op", "add", "fieldNames", quoteParts(col.Path), "struct", `"`+types.StructOf(schema...).SQL()+`"`)
+				return r.fail(c.Span, "FIELD_ALREADY_EXISTS", "op", "add", "fieldNames", quoteParts(col.Path), "struct", `"`+structText(schema)+`"`)
 			}
 		}
 	}
@@ -250,6 +253,21 @@ func (r *statement) checkAlteration(c *sql.Command, d *sql.Alter, rel catalog.Re
 		}
 	}
 	return nil
+}
+
+// structText is a struct type as Spark's errors print it, with comments.
+func structText(s types.Schema) string {
+	out := make([]string, len(s))
+	for i, f := range s {
+		out[i] = types.QuoteIfNeeded(f.Name) + ": " + f.Type.SQL()
+		if !f.Nullable {
+			out[i] += " NOT NULL"
+		}
+		if t := f.Metadata[catalog.Comment]; t != "" {
+			out[i] += " COMMENT " + sqlQuote(t)
+		}
+	}
+	return "STRUCT<" + strings.Join(out, ", ") + ">"
 }
 
 func lowered(parts []string) []string {

@@ -252,7 +252,7 @@ func (s *Session) createDelta(ctx context.Context, d catalog.Definition, c *plan
 	if exists && !c.Replace {
 		return nil, errs.New("TABLE_OR_VIEW_ALREADY_EXISTS", "relationName", quoteParts(c.Parts))
 	}
-	if err := s.checkDefinition(&d, c.Query != nil, true); err != nil {
+	if err := s.checkDefinition(&d, c.Query, true); err != nil {
 		return nil, err
 	}
 	d.Database, d.Name = "", ""

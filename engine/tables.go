@@ -100,7 +100,7 @@ func (s *Session) createTable(ctx context.Context, c *plan.CreateTable) (*DataFr
 		}
 		d.Columns, d.PartitionBy = t.Schema(), files.PartitionColumns(t)
 	}
-	if err := s.checkDefinition(&d, c.Query != nil, made); err != nil {
+	if err := s.checkDefinition(&d, c.Query, made); err != nil {
 		return nil, err
 	}
 	db, _ := s.catalog.Database(d.Database)
@@ -138,7 +138,7 @@ func like(rel catalog.Relation, d catalog.Definition) catalog.Definition {
 }
 
 // checkDefinition checks what is common to all formats.
-func (s *Session) checkDefinition(d *catalog.Definition, query, made bool) error {
+func (s *Session) checkDefinition(d *catalog.Definition, query plan.Node, made bool) error {
 	full := quoteParts([]string{"spark_catalog", d.Database, d.Name})
 	if err := plan.CheckDefaults(d.Columns, "CREATE TABLE", s.catalog, planConf(s.conf)); err != nil {
 		return err
@@ -147,8 +147,8 @@ func (s *Session) checkDefinition(d *catalog.Definition, query, made bool) error
 	for _, p := range d.PartitionBy {
 		k := d.Columns.Index(p)
 		if k < 0 {
-			if made && query {
-				return errs.New("_LEGACY_ERROR_TEMP_3060", "i", p, "schema", treeString(d.Columns))
+			if made && query != nil {
+				return errs.New("_LEGACY_ERROR_TEMP_3060", "i", p, "schema", treeString(query.Schema()))
 			}
 			return errs.New("COLUMN_NOT_DEFINED_IN_TABLE", "colType", "partition", "colName", types.Quote(p), "tableName", full,
 				"tableCols", quoteColumns(d.Columns.Names()))

@@ -180,7 +180,7 @@ func (b *builder) build(n plan.Node) (operator, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &singleRow{child: child, schema: x.Out}, nil
+		return &singleRow{child: child, schema: x.Out, pos: x.Pos}, nil
 	case *plan.Window:
 		return b.window(x)
 	case *plan.MapGroups:

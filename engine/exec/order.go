@@ -289,6 +289,7 @@ func (o *rangeScan) part(r *run, w, p int, to emit) error {
 type singleRow struct {
 	child  operator
 	schema types.Schema
+	pos    errs.Pos // of the subquery in the text
 	buf    *rowsBuffer
 }
 
@@ -302,7 +303,7 @@ func (o *singleRow) open(r *run) (int, error) {
 		err := o.child.part(r, 0, p, func(c *chunk) error {
 			o.buf.add(c.cols, c.sel)
 			if o.buf.n > 1 {
-				return errs.New("SCALAR_SUBQUERY_TOO_MANY_ROWS")
+				return errs.New("SCALAR_SUBQUERY_TOO_MANY_ROWS").At(o.pos)
 			}
 			return nil
 		})

@@ -10,8 +10,9 @@ import (
 )
 
 // StoredCast casts a value to the type of the table column that takes it. Where the value does not fit the
-// error is the one of writing: CAST_OVERFLOW_IN_TABLE_INSERT names the column.
-func StoredCast(e Expr, t types.DataType, column string, c Conf) Expr {
+// error is the one of writing: CAST_OVERFLOW_IN_TABLE_INSERT names the column. Others are placed
+// at pos.
+func StoredCast(e Expr, t types.DataType, column string, pos errs.Pos, c Conf) Expr {
 	x, ok := CastTo(e, t, c).(*Cast)
 	if !ok {
 		return e
@@ -28,6 +29,9 @@ func StoredCast(e Expr, t types.DataType, column string, c Conf) Expr {
 		}
 		if k := errs.As(err); k != nil && (k.Condition == "CAST_OVERFLOW" || k.Condition == "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION") {
 			return errs.New("CAST_OVERFLOW_IN_TABLE_INSERT", "sourceType", quoted(from.SQL()), "targetType", quoted(t.SQL()), "columnName", column)
+		}
+		if k := errs.As(err); k != nil {
+			return k.At(pos)
 		}
 		return err
 	}

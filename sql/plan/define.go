@@ -259,9 +259,12 @@ func (a *analyzer) createTable(t *sql.CreateTable) Node {
 // columnField is a column definition as a field, with what the definition says in its metadata.
 func (a *analyzer) columnField(c sql.ColumnDef) types.Field {
 	t, err := types.ParseType(c.Type.Text)
-	if err != nil {
-		a.failWith(c.Type, err)
+	if k := errs.As(err); k != nil { // placed within the type's text
+		d := *k
+		d.Pos = errs.Pos{}
+		a.failWith(c.Type, &d)
 	}
+	a.check(c.Type, err)
 	f := types.Field{Name: c.Name[len(c.Name)-1], Type: t, Nullable: !c.NotNull}
 	set := func(k, v string) {
 		if f.Metadata == nil {

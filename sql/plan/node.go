@@ -3,6 +3,7 @@ package plan
 import (
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"streamlab/errs"
 	"streamlab/sql/catalog"
 	"streamlab/sql/expr"
 	"streamlab/sql/types"
@@ -261,6 +262,7 @@ type Sample struct {
 type SingleRow struct {
 	Child Node
 	Out   types.Schema
+	Pos   errs.Pos // of the subquery, zero if unknown
 }
 
 // ---- schema, children, streaming

@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"streamlab/errs"
 	"streamlab/sql/expr"
 	"streamlab/sql/types"
 )
@@ -46,6 +47,7 @@ type subquery struct {
 	out  types.DataType
 	null bool
 	text string
+	pos  errs.Pos // of a scalar subquery, zero if unknown
 }
 
 func (s *subquery) Type() types.DataType  { return s.out }

@@ -11,7 +11,9 @@ import (
 func (a *analyzer) pipe(p *sql.PipeBody, outer *scope) Node {
 	sc := a.relation(p.Input, outer)
 	for i := range p.Ops {
-		sc = a.pipeStep(sc, &p.Ops[i], outer)
+		op := p.Ops[i]
+		op.Span = p.Span // mistakes of a step are shown at the query
+		sc = a.pipeStep(sc, &op, outer)
 	}
 	return trimmed(sc)
 }
@@ -54,7 +56,9 @@ func (a *analyzer) pipeStep(sc *scope, op *sql.PipeOp, outer *scope) *scope {
 		out.node = a.limits(sc.node, op.Limit, op.Offset)
 		return &out
 	case "UNION", "INTERSECT", "EXCEPT", "MINUS":
-		return fresh(a.combine(op.SetOp, trimmed(sc), a.body(op.SetOp.Right, outer, nil)))
+		set := *op.SetOp
+		set.Span = op.Span
+		return fresh(a.combine(&set, trimmed(sc), a.body(op.SetOp.Right, outer, nil)))
 	case "TABLESAMPLE":
 		return a.sampled(sc, op.Sample)
 	case "PIVOT":
@@ -107,7 +111,7 @@ func (a *analyzer) setColumns(sc *scope, op *sql.PipeOp, outer *scope) *scope {
 			}
 		}
 		if at < 0 {
-			a.failWith(it.Span, unresolvedColumn([]string{name}, sc.cols))
+			a.failWith(op, unresolvedColumn([]string{name}, sc.cols))
 		}
 		e := x.expr(it.Expr)
 		if hasAggregate(e) {
@@ -173,7 +177,7 @@ func (a *analyzer) pipeAggregate(sc *scope, op *sql.PipeOp) Node {
 			}
 		}
 		if unsupported != "" {
-			a.fail(g, "UNSUPPORTED_FEATURE.PIPE_OPERATOR_AGGREGATE_UNSUPPORTED_CASE", "case", unsupported)
+			a.fail(op, "UNSUPPORTED_FEATURE.PIPE_OPERATOR_AGGREGATE_UNSUPPORTED_CASE", "case", unsupported)
 		}
 		s.GroupBy = g
 		for i, it := range g.Items {
@@ -187,7 +191,15 @@ func (a *analyzer) pipeAggregate(sc *scope, op *sql.PipeOp) Node {
 	x := &resolver{a: a, sc: &scope{node: sc.node, cols: sc.cols, parent: sc.parent, windowIndex: -1, sessionAt: -1}}
 	for _, it := range x.items(op.Items) {
 		if !hasAggregate(it.e) {
-			a.fail(it.span, "PIPE_OPERATOR_AGGREGATE_EXPRESSION_CONTAINS_NO_AGGREGATE_FUNCTION", "expr", it.e.String())
+			at := it.span
+			if op.GroupBy != nil { // a key is shown where GROUP BY names it
+				for _, k := range op.GroupBy.Items {
+					if k.Expr != nil && strings.EqualFold(a.textOf(k.Expr), a.textOf(it.ast)) {
+						at = k.Span
+					}
+				}
+			}
+			a.fail(at, "PIPE_OPERATOR_AGGREGATE_EXPRESSION_CONTAINS_NO_AGGREGATE_FUNCTION", "expr", it.e.String())
 		}
 	}
 	s.Items = append(s.Items, op.Items...)

@@ -303,7 +303,7 @@ func (a *analyzer) combine(s *sql.SetOp, l, r Node) Node {
 			a.fail(s, "UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE", "colName", types.Quote(ls[i].Name), "dataType", `"`+t.SQL()+`"`)
 		}
 	}
-	l, r = a.castTo(l, common), a.castTo(r, common)
+	l, r = a.castAt(s, l, common), a.castAt(s, r, common)
 	ls, rs = l.Schema(), r.Schema()
 	out := make(types.Schema, len(ls))
 	for i := range ls {
@@ -343,6 +343,23 @@ func ordinalWord(i int) string {
 		return words[i]
 	}
 	return itoa(i+1) + "th"
+}
+
+// castAt is castTo for a part of the text, where values that cannot be cast are shown.
+func (a *analyzer) castAt(at sql.Node, n Node, ts []types.DataType) Node {
+	p, ok := a.castTo(n, ts).(*Project)
+	if !ok || Node(p) == n {
+		return a.castTo(n, ts)
+	}
+	if a.text != "" {
+		pos, _ := sql.Place(a.text, at.Pos())
+		for _, e := range p.Exprs {
+			if _, plain := e.(*expr.Column); !plain {
+				expr.SetPos(e, pos)
+			}
+		}
+	}
+	return p
 }
 
 // castTo casts the columns of a node to types; the node itself if they are so already.

@@ -265,7 +265,11 @@ func (a *analyzer) watermarked(sc *scope, w *sql.Watermark) *scope {
 		index = c.Index
 	} else {
 		if w.Name == "" {
-			a.fail(w.Expr, "REQUIRES_EXPLICIT_NAME_IN_WATERMARK_CLAUSE", "sqlExpr", a.qualified(e, sc)+" AS "+types.QuoteIfNeeded(e.String()))
+			shown := a.qualified(e, sc)
+			if s, ok := e.(*expr.Scalar); ok && s.Type().IsDatetime() && len(s.Args) == 2 && (s.Args[0].Type().IsInterval() || s.Args[1].Type().IsInterval()) {
+				shown = "CAST(" + shown + " AS " + s.Type().SQL() + ")" // Spark's sum of a time and an interval is one
+			}
+			a.fail(nil, "REQUIRES_EXPLICIT_NAME_IN_WATERMARK_CLAUSE", "sqlExpr", shown+" AS "+types.QuoteIfNeeded(e.String()))
 		}
 		s := node.Schema()
 		index = 0 // the new column comes first
@@ -374,7 +378,7 @@ func (a *analyzer) joined(at sql.Node, kind sql.JoinKind, left, right *scope, on
 				}
 				return true
 			})
-			a.fail(on, "UNSUPPORTED_EXPR_FOR_OPERATOR", "invalidExprSqls", `"`+bad.String()+`"`)
+			a.fail(at, "UNSUPPORTED_EXPR_FOR_OPERATOR", "invalidExprSqls", `"`+bad.String()+`"`)
 		}
 		if !expr.Deterministic(cond) {
 			a.fail(on, "INVALID_NON_DETERMINISTIC_EXPRESSIONS", "sqlExprs", `"`+cond.String()+`"`)
@@ -388,6 +392,9 @@ func (a *analyzer) joined(at sql.Node, kind sql.JoinKind, left, right *scope, on
 		}
 	}
 	j := newJoin(joinKinds[kind], left.node, right.node, cond)
+	if len(j.LeftKeys) == 0 && kind != sql.CrossJoin && !a.conf.on("spark.sql.crossJoin.enabled", true) && j.Residual == nil {
+		a.fail(nil, "_LEGACY_ERROR_TEMP_1211", "joinType", string(kind), "leftPlan", "", "rightPlan", "")
+	}
 	out := newScope(j, nil, outer)
 	out.cols = rescoped(j, left.cols, right.cols, n)
 	return out

@@ -29,6 +29,7 @@ type resolver struct {
 	inKeys                bool     // of GROUP BY
 	lateral               bool     // aliases are earlier items of the same list
 	grouped               bool     // GROUP BY stands in the query
+	groupAt               sql.Span // where
 	at                    sql.Node // the SELECT, nil elsewhere
 	starIn                string   // the node with a star where none may stand
 }
@@ -444,7 +445,7 @@ func (x *resolver) match(n *sql.Name, sc *scope) (*column, []string) {
 		seen := map[int]bool{}
 		for i := range sc.cols {
 			c := &sc.cols[i]
-			if !strings.EqualFold(c.name, n.Parts[q]) || c.hidden && q == 0 || !qualifies(n.Parts[:q], c.qual) || seen[c.index] {
+			if !x.a.same(c.name, n.Parts[q]) || c.hidden && q == 0 || !qualifies(n.Parts[:q], c.qual) || seen[c.index] {
 				continue
 			}
 			seen[c.index] = true
@@ -481,11 +482,29 @@ func qualifies(parts, qual []string) bool {
 
 func (x *resolver) fields(n *sql.Name, e expr.Expr, names []string) expr.Expr {
 	for _, f := range names {
+		if t := e.Type(); t.Kind == types.Struct && x.a.exact() && !hasField(t.Fields, f) {
+			x.fail(n, "FIELD_NOT_FOUND", "fieldName", types.Quote(f), "fields", quoteList(namesOf(t.Fields)))
+		}
 		r, err := expr.NewGetField(e, f, x.a.conf.Expr)
 		x.a.check(n, err)
 		e = r
 	}
 	return e
+}
+
+// exact says that names are compared with case.
+func (a *analyzer) exact() bool { return a.conf.on("spark.sql.caseSensitive", false) }
+
+// same compares two names.
+func (a *analyzer) same(x, y string) bool { return x == y || strings.EqualFold(x, y) && !a.exact() }
+
+func hasField(fs []types.Field, name string) bool {
+	for _, f := range fs {
+		if f.Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 func quoteParts(parts []string) string {

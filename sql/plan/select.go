@@ -29,6 +29,10 @@ func (a *analyzer) selectOver(sc *scope, s *sql.Select, q *sql.Query) Node {
 			x.windows[strings.ToLower(w.Name)] = w.Spec
 		}
 	}
+	x.groupAt = s.Span
+	if s.GroupBy != nil {
+		x.groupAt = s.GroupBy.Span
+	}
 	if s.GroupBy != nil { // the select list may speak of the window that GROUP BY makes
 		for _, g := range s.GroupBy.Items {
 			x.makeWindows(g.Expr)
@@ -353,13 +357,18 @@ func (b *block) orders(q *sql.Query, distinct bool, y *resolver) {
 		} else {
 			e = z.expr(it.Expr)
 		}
+		orderAt := q.OrderSpan
 		expr.Walk(e, func(s expr.Expr) bool {
 			if q, ok := s.(*subquery); ok && !b.isItem(e) {
 				if q.kind != scalarQuery {
-					b.a.fail(it.Expr, "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_IN_EXISTS_SUBQUERY", "treeNode", q.text)
+					at := sql.Node(it.Expr)
+					if in, ok := it.Expr.(*sql.InQuery); ok {
+						at = after(in, in.X)
+					}
+					b.a.fail(at, "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_IN_EXISTS_SUBQUERY", "treeNode", q.text)
 				}
 				if nodeHasOuter(q.node) {
-					b.a.fail(it.Expr, "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_CORRELATED_SCALAR_SUBQUERY", "treeNode", q.text)
+					b.a.fail(orderAt, "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_CORRELATED_SCALAR_SUBQUERY", "treeNode", q.text)
 				}
 			}
 			return true

@@ -46,7 +46,11 @@ func (x *resolver) scalarSubquery(q *sql.Scalar) expr.Expr {
 	if len(s) != 1 {
 		x.fail(q, "INVALID_SUBQUERY_EXPRESSION.SCALAR_SUBQUERY_RETURN_MORE_THAN_ONE_OUTPUT_COLUMN", "number", len(s))
 	}
-	return &subquery{kind: scalarQuery, node: n, out: s[0].Type, null: true, text: "scalarsubquery(" + outerNames(n) + ")"}
+	sub := &subquery{kind: scalarQuery, node: n, out: s[0].Type, null: true, text: "scalarsubquery(" + outerNames(n) + ")"}
+	if x.a.text != "" {
+		sub.pos, _ = sql.Place(x.a.text, q.Span)
+	}
+	return sub
 }
 
 func (x *resolver) existsSubquery(q *sql.Exists) expr.Expr {
@@ -90,14 +94,14 @@ func (x *resolver) inSubquery(q *sql.InQuery) expr.Expr {
 	for i := range s {
 		t, ok := expr.CommonTypeOf(xs[i].Type(), s[i].Type, x.a.conf.Expr)
 		if !ok {
-			x.fail(q, "DATATYPE_MISMATCH.IN_SUBQUERY_DATA_TYPE_MISMATCH", "sqlExpr", `"`+inText(xs)+` IN (listquery())`+`)"`,
+			x.fail(after(q, q.X), "DATATYPE_MISMATCH.IN_SUBQUERY_DATA_TYPE_MISMATCH", "sqlExpr", `"`+inText(xs)+` IN (listquery())`+`)"`,
 				"leftType", `"`+xs[i].Type().SQL()+`"`, "rightType", `"`+s[i].Type.SQL()+`"`,
 				"mismatchedColumns", "("+x.a.qualified(xs[i], x.sc)+":"+xs[i].Type().Simple()+", "+types.QuoteIfNeeded(s[i].Name)+":"+s[i].Type.Simple()+")")
 		}
 		ts[i] = t
 		xs[i] = expr.CastTo(xs[i], t, x.a.conf.Expr)
 	}
-	n = x.a.castTo(n, ts)
+	n = x.a.castAt(after(q, q.X), n, ts)
 	text := "(" + xs[0].String() + " IN (listquery(" + outerNames(n) + ")))"
 	if q.Not {
 		text = "(NOT " + text + ")"
@@ -252,7 +256,7 @@ func (a *analyzer) lowered(n Node, e expr.Expr) (Node, expr.Expr) {
 			for i := range out {
 				out[i].Nullable, out[i].DelayMicros = true, 0
 			}
-			n = newJoin(Inner, n, &SingleRow{Child: s.node, Out: out}, nil)
+			n = newJoin(Inner, n, &SingleRow{Child: s.node, Out: out, Pos: s.pos}, nil)
 			return &named{columnAt(n, width), s.text}
 		case s.kind == scalarQuery:
 			a.domain = n

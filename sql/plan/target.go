@@ -101,6 +101,9 @@ func (a *analyzer) fullName(r catalog.Relation, parts []string) []string {
 // find is the catalog's Find, and files by format and path: delta.`/path`.
 func (a *analyzer) find(at sql.Node, parts []string) (catalog.Relation, bool) {
 	if r, ok := a.cat.Find(parts); ok {
+		if r.Temporary && !a.same(r.Name, parts[len(parts)-1]) {
+			return catalog.Relation{}, false
+		}
 		if f, fresh := r.Table.(catalog.Fresh); fresh {
 			t, err := f.Resolve()
 			a.check(at, err)
@@ -169,7 +172,11 @@ func (a *analyzer) stored(at sql.Node, g *target, f types.Field, v expr.Expr, in
 	} else if bad := unstorable(from, f.Type, policy == "STRICT", []string{f.Name}); bad != nil {
 		a.failWith(at, bad(g.name))
 	}
-	return expr.StoredCast(v, f.Type, types.Quote(f.Name), a.conf.Expr)
+	var pos errs.Pos
+	if a.text != "" {
+		pos, _ = sql.Place(a.text, at.Pos())
+	}
+	return expr.StoredCast(v, f.Type, types.Quote(f.Name), pos, a.conf.Expr)
 }
 
 // unstorable gives the reason why a type cannot be stored as another, nil if it can.

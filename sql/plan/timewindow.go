@@ -154,7 +154,11 @@ func (x *resolver) windowBounds(f *sql.FuncCall, text string, size, slide, start
 func (x *resolver) appended(f *sql.FuncCall, id, name string, make func(child Node) Node) expr.Expr {
 	sc := x.sc
 	if sc.windowIndex >= 0 && sc.window != id {
-		x.fail(f, "_LEGACY_ERROR_TEMP_1039")
+		at := sql.Node(f)
+		if x.groupAt.End > 0 {
+			at = x.groupAt
+		}
+		x.fail(at, "_LEGACY_ERROR_TEMP_1039")
 	}
 	if sc.windowIndex < 0 {
 		sc.window, sc.windowName = id, name
