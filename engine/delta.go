@@ -46,7 +46,7 @@ func (s *Session) openFiles(format, path string) (catalog.Table, bool, error) {
 		t, err := s.deltaAt(path)
 		return t, true, err
 	}
-	for _, f := range s.formats.Tables {
+	for _, f := range append([]TableFormat{{Name: "statestore"}, {Name: "state-metadata"}}, s.formats.Tables...) {
 		if strings.EqualFold(f.Name, format) {
 			t, err := s.Read().Format(format).Table(context.Background(), path)
 			return t, true, err

@@ -73,6 +73,25 @@ func TestStateIsATable(t *testing.T) {
 	if n := count(meta.Where("operatorId = 0 AND operatorName = 'stateStoreSave' AND stateStoreName = 'default' AND numPartitions = 3 AND maxBatchId = 1")); n != 1 {
 		t.Errorf("%d operators", n)
 	}
+	for text, want := range map[string]int64{
+		"SELECT key.k, value FROM statestore.`" + dir + "` WHERE key.k = 'a'":                                 1,
+		"SELECT operatorName FROM `state-metadata`.`" + dir + "`":                                             1,
+		"SELECT * FROM (SELECT key.k FROM statestore.`" + dir + "`) a JOIN (SELECT 'k1' AS k) b ON a.k = b.k": 1,
+	} {
+		df, err := s.SQL(ctx, text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if n := count(df); n != want {
+			t.Errorf("%s: %d rows", text, n)
+		}
+	}
+	if _, err := s.SQL(ctx, "CREATE TEMPORARY VIEW st USING statestore OPTIONS (path '"+dir+"', batchId '0')"); err != nil {
+		t.Error(err)
+	} else if df, err := s.SQL(ctx, "SELECT * FROM st"); err != nil || count(df) != 2 {
+		t.Error(err)
+	}
 	for _, x := range []struct{ option, value, want string }{
 		{"batchId", "7", "STDS_OFFSET_LOG_UNAVAILABLE"},
 		{"batchId", "-1", "STDS_INVALID_OPTION_VALUE.IS_NEGATIVE"},
