@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"streamlab/errs"
 	"streamlab/internal/vfs"
 )
 
@@ -61,10 +62,15 @@ func ReadSinkLog(fsys vfs.FS, root string) (files []SinkFile, latest int64, err 
 	if err != nil || len(ids) == 0 {
 		return nil, -1, err
 	}
+	next := max(compact, 0)
 	for _, n := range ids {
 		if n < compact {
 			continue
 		}
+		if n != next { // a batch that another sink of the query wrote
+			return nil, -1, errs.New("SINK_LOG_GAP", "path", root, "batchId", next)
+		}
+		next++
 		name := strconv.FormatInt(n, 10)
 		if n == compact {
 			name += ".compact"

@@ -93,6 +93,9 @@ type Log interface {
 	Key(key string) ([]byte, bool, error)
 }
 
+// A Forgetter is a Log whose old entries can be dropped: those below a number, some time later.
+type Forgetter interface{ Forget(below int64) error }
+
 // Options are the options of a reader or writer; keys are kept as written and looked up without case.
 type Options map[string]string
 

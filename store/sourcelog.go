@@ -225,3 +225,26 @@ func (l *SourceLog) Has(key string) (bool, error) {
 	_, ok, err := l.Key(key)
 	return ok, err
 }
+
+// Forget drops the entries below a number, with the next commit; views of older batches keep them as long as
+// they are retained.
+func (l *SourceLog) Forget(below int64) error {
+	c := l.c
+	c.life.RLock()
+	defer c.life.RUnlock()
+	if c.closed {
+		return errs.New("CHECKPOINT_CLOSED", "checkpointLocation", c.dir)
+	}
+	txn := c.db.NewTransactionAt(latest, false)
+	defer txn.Discard()
+	var gone []write
+	keys(txn, logPrefix(keyLog, l.source), func(key []byte, _ uint64) {
+		if len(key) >= 15 && int64(binary.BigEndian.Uint64(key[7:15])) < below {
+			gone = append(gone, write{key, nil})
+		}
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drops = append(c.drops, gone...)
+	return nil
+}

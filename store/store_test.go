@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -507,5 +508,42 @@ func TestInMemoryAndTemporary(t *testing.T) {
 	}
 	if err := runOne(c, 2, nil); !errs.Has(err, "CHECKPOINT_CLOSED") {
 		t.Errorf("after Close: %v", err)
+	}
+}
+
+func TestSourceLogForgets(t *testing.T) {
+	dir := t.TempDir()
+	c := mustOpen(t, dir, Options{})
+	long := strings.Repeat("file\n", 400_000)
+	for n := range int64(6) {
+		if err := c.SourceLog(0).Add(n, []byte(long)); err != nil {
+			t.Fatal(err)
+		}
+		if n == 4 {
+			if err := c.SourceLog(0).Forget(4); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.LogOffsets(n, offsetsOf(n)); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Begin(n).Commit(CommitEntry{}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c = mustOpen(t, dir, Options{})
+	defer c.Close()
+	var left []int64
+	for n, e := range c.SourceLog(0).From(0) {
+		if string(e) != long {
+			t.Errorf("entry %d differs", n)
+		}
+		left = append(left, n)
+	}
+	if !slices.Equal(left, []int64{4, 5}) {
+		t.Errorf("left are %v", left)
 	}
 }

@@ -48,6 +48,7 @@ type Source struct {
 	unread    []file           // candidates of an earlier listing, in order
 	frozen    bool             // AvailableNow: unread is all there is
 	tooOld    int64
+	ages      []entryAge // of the log's entries, by number
 	malformed codecCounts
 }
 
@@ -206,6 +207,7 @@ func (s *Source) open() error {
 			for _, f := range files {
 				s.seen.add(f)
 			}
+			s.note(id, files)
 			if n++; n%256 == 0 {
 				s.seen.purge()
 			}
@@ -358,6 +360,7 @@ func (s *Source) LatestOffset(_ context.Context, start sources.Offset, limit sou
 	}
 	s.counter = next
 	s.recent[next] = selected
+	s.note(next, selected)
 	return offset(next), nil
 }
 
@@ -461,7 +464,41 @@ func (s *Source) Commit(_ context.Context, end sources.Offset) error {
 			s.tidy(files)
 		}
 	}
-	return nil
+	return s.forget()
+}
+
+// entryAge is when the newest file of a log entry was written.
+type entryAge struct{ n, newest int64 }
+
+func (s *Source) note(n int64, files []file) {
+	a := entryAge{n: n}
+	for _, f := range files {
+		a.newest = max(a.newest, f.mtime)
+	}
+	s.ages = append(s.ages, a)
+}
+
+// keptEntries is how many entries stay although their files are too old to be read again: batches that a
+// checkpoint retains may need them.
+const keptEntries = 100
+
+// forget drops entries whose files are all older than what is remembered, so that the log does not grow for
+// ever. It does so now and then, as finding them costs a look at all keys.
+func (s *Source) forget() error {
+	log, ok := s.log.(sources.Forgetter)
+	if !ok || s.maxAge < 0 {
+		return nil
+	}
+	k := 0
+	for k < len(s.ages) && s.ages[k].newest < s.seen.lastPurge && s.ages[k].n < s.counter-keptEntries {
+		k++
+	}
+	if k < keptEntries {
+		return nil
+	}
+	below := s.ages[k-1].n + 1
+	s.ages = append(s.ages[:0], s.ages[k:]...)
+	return log.Forget(below)
 }
 
 // tidy moves or removes files that were read.

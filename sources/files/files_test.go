@@ -300,3 +300,33 @@ func BenchmarkPlanOneFile(b *testing.B) {
 		at = end
 	}
 }
+
+// forgetful is a log that drops entries.
+type forgetful struct {
+	sources.Log
+	below int64
+}
+
+func (l *forgetful) Forget(below int64) error { l.below = below; return nil }
+
+// The log does not grow for ever: entries of files that are too old to be read again go, the last hundred stay.
+func TestLogForgets(t *testing.T) {
+	dir := t.TempDir()
+	log := &forgetful{Log: sourcetest.NewLog()}
+	s := open(t, def(t, dir, "text", "", log, "maxFileAge", "10ms", "maxFilesPerTrigger", "1"))
+	at := sources.Offset("")
+	for i := range 250 {
+		put(t, dir, fmt.Sprintf("f%03d.txt", i), "x", int64(i+1))
+		end, err := s.LatestOffset(context.Background(), at, sources.ReadLimit{MaxFiles: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Commit(context.Background(), end); err != nil {
+			t.Fatal(err)
+		}
+		at = end
+	}
+	if log.below < 100 || log.below > 150 {
+		t.Errorf("forgotten below %d", log.below)
+	}
+}
