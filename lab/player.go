@@ -19,6 +19,7 @@ import (
 	"streamlab/columnar"
 	"streamlab/engine"
 	"streamlab/errs"
+	"streamlab/internal/vfs"
 	"streamlab/sinks/memory"
 	"streamlab/sql/types"
 	"streamlab/store"
@@ -148,7 +149,12 @@ func (p *Player) do(ctx context.Context, a Action) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-		return os.WriteFile(path, []byte(a.Text), 0o644)
+		// A file source takes a file as it finds it, so it must appear whole; it does not look at hidden ones.
+		hidden := filepath.Join(filepath.Dir(path), "."+filepath.Base(path))
+		if err := os.WriteFile(hidden, []byte(a.Text), 0o644); err != nil {
+			return err
+		}
+		return vfs.OS.Rename(hidden, path)
 	}
 	return nil
 }
