@@ -18,7 +18,7 @@ type Restart struct {
 // Restarts holds the queries of a lab against their checkpoints and starts nothing. Queries that do not
 // differ are left out, and those that Check refuses.
 func Restarts(ctx context.Context, l *Lab, c engine.Config) []Restart {
-	s, _, _ := l.build(ctx, c, false)
+	s, _, _ := l.build(ctx, c, true)
 	if s == nil {
 		return nil
 	}
