@@ -20,7 +20,7 @@ var (
 
 // areas are those that the program claims; other areas wait for their sources and sinks.
 var areas = []string{"aggregation", "chains", "dedup", "eventtime", "flights", "join-static", "modes", "refused", "restart",
-	"session", "set", "stateless", "triggers", "windows", "limit", "join", "kafka", "files", "filesink", "sources"}
+	"session", "set", "stateless", "triggers", "windows", "limit", "join", "kafka", "files", "filesink", "sources", "delta"}
 
 func TestScenarios(t *testing.T) {
 	if *exprFlag != "" {
