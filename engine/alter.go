@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"streamlab/errs"
@@ -85,12 +88,40 @@ func (r *statement) rename(c *sql.Command, d *sql.Alter, rel catalog.Relation, v
 	if _, ok := s.catalog.Find([]string{"spark_catalog", db, name}); ok {
 		return nil, errs.New("TABLE_OR_VIEW_ALREADY_EXISTS", "relationName", quoteParts([]string{db, name}))
 	}
-	s.catalog.Remove([]string{"spark_catalog", db, rel.Name})
-	if h, ok := rel.Table.(interface{ rename(string) }); ok {
-		h.rename(name)
+	table, err := r.moved(rel, name)
+	if err != nil {
+		return nil, err
 	}
-	s.catalog.Put(db, name, catalog.Relation{Table: rel.Table, View: rel.View})
+	s.catalog.Remove([]string{"spark_catalog", db, rel.Name})
+	s.catalog.Put(db, name, catalog.Relation{Table: table, View: rel.View})
 	return r.none()
+}
+
+// moved is the table of a relation under another name: the folder of a managed table moves along, so that
+// the old name is free for another.
+func (r *statement) moved(rel catalog.Relation, name string) (catalog.Table, error) {
+	if rel.Table == nil {
+		return nil, nil
+	}
+	d := catalog.DefinitionOf(rel.Table)
+	h, kept := rel.Table.(*heap)
+	p, made := r.s.provider(d.Provider)
+	d.Name = name
+	if !d.External && strings.HasPrefix(d.Location, r.s.warehouse()+string(filepath.Separator)) && (made || kept && h.dir != nil) {
+		to := filepath.Join(filepath.Dir(d.Location), strings.ToLower(name))
+		if err := os.Rename(d.Location, to); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+		d.Location = to
+	}
+	switch {
+	case kept:
+		h.define(d)
+	case made:
+		d.Database = rel.Database
+		return p.Open(r.ctx, d)
+	}
+	return rel.Table, nil
 }
 
 func (r *statement) alterView(c *sql.Command, d *sql.Alter, rel catalog.Relation) (*DataFrame, error) {

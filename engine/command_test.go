@@ -122,3 +122,15 @@ func TestTablesInMemoryAreStreams(t *testing.T) {
 	asked(t, s, "SELECT v FROM dst ORDER BY v", "10 20 30 ")
 	refused(t, s, "SELECT * FROM STREAM src", "_LEGACY_ERROR_TEMP_3102")
 }
+
+func TestRenamedTablesLeaveTheirNameFree(t *testing.T) {
+	for _, format := range []string{"parquet", "delta"} {
+		s := numbered(t)
+		script(t, s, "CREATE TABLE a (v INT) USING "+format, "INSERT INTO a VALUES (1)", "ALTER TABLE a RENAME TO b",
+			"CREATE TABLE a (v INT) USING "+format, "INSERT INTO a VALUES (2)", "INSERT INTO b VALUES (3)")
+		asked(t, s, "SELECT v FROM b ORDER BY v", "1 3 ")
+		asked(t, s, "SELECT v FROM a", "2 ")
+		script(t, s, "DROP TABLE a")
+		asked(t, s, "SELECT v FROM b ORDER BY v", "1 3 ")
+	}
+}

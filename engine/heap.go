@@ -53,12 +53,6 @@ func (h *heap) unmakePartitions(gone func(string) bool) (some bool) {
 	return some
 }
 
-func (h *heap) rename(name string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.def.Name = name
-}
-
 func newHeap(d catalog.Definition, rows []arrow.RecordBatch) *heap { return &heap{def: d, rows: rows} }
 
 func (h *heap) Schema() types.Schema {

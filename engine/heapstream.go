@@ -14,8 +14,18 @@ import (
 )
 
 // AsStream reads a heap table as a stream: the rows that are there, then those that INSERT INTO appends. A
-// table whose rows are replaced starts anew, and queries that have read it fail: their offset lies behind.
-func (h *heap) AsStream(map[string]string) (*catalog.Stream, error) {
+// table of files is a stream of its files. Of a table in memory whose rows are replaced, queries that have
+// read it fail: their offset lies behind.
+func (h *heap) AsStream(options map[string]string) (*catalog.Stream, error) {
+	if h.dir != nil {
+		d := h.Definition()
+		if _, err := h.dir.table(context.Background(), d); err != nil {
+			return nil, err
+		}
+		r := h.dir.s.ReadStream().Format(d.Provider).Named(d.Name).Options(d.Options).Options(options)
+		r.schema = d.Columns
+		return r.stream(d.Location)
+	}
 	open := &opening{format: "table", open: func(sources.Def) (sources.Source, error) { return &heapSource{h: h}, nil }}
 	return catalog.NewStream(h.id, h.Definition().Name, "table", h.Schema(), open), nil
 }
