@@ -127,11 +127,11 @@ type CommitInfo struct {
 	InCommitTimestamp   *int64 `json:"inCommitTimestamp,omitempty"`
 	Timestamp           int64  `json:"timestamp"`
 	Operation           string `json:"operation"`
-	OperationParameters Pairs  `json:"operationParameters,omitempty"`
+	OperationParameters Pairs  `json:"operationParameters"`
 	ReadVersion         *int64 `json:"readVersion,omitempty"`
 	IsolationLevel      string `json:"isolationLevel,omitempty"`
 	IsBlindAppend       *bool  `json:"isBlindAppend,omitempty"`
-	OperationMetrics    Pairs  `json:"operationMetrics,omitempty"`
+	OperationMetrics    Pairs  `json:"operationMetrics"`
 	UserMetadata        string `json:"userMetadata,omitempty"`
 	Tags                Pairs  `json:"tags,omitempty"`
 	EngineInfo          string `json:"engineInfo,omitempty"`
@@ -260,7 +260,7 @@ type Remove struct {
 	DeletionTimestamp       int64              `json:"deletionTimestamp,omitempty"`
 	DataChange              bool               `json:"dataChange"`
 	ExtendedFileMetadata    bool               `json:"extendedFileMetadata,omitempty"`
-	PartitionValues         map[string]*string `json:"partitionValues,omitempty"`
+	PartitionValues         map[string]*string `json:"partitionValues"`
 	Size                    *int64             `json:"size,omitempty"`
 	Tags                    map[string]string  `json:"tags,omitempty"`
 	DV                      *DeletionVector    `json:"deletionVector,omitempty"`

@@ -432,13 +432,6 @@ func (t *Txn) setProperties(a catalog.Alteration, op *Operation) error {
 func (t *Txn) unsetProperties(a catalog.Alteration, op *Operation) error {
 	op.Params.Set("properties", JSONList(a.Keys))
 	op.Params.SetRaw("ifExists", "true")
-	for _, k := range a.Keys {
-		if t.Metadata().Property(k) == "" && !a.IfExists {
-			if _, ok := t.Metadata().Configuration.Get(k); !ok {
-				return errs.New("DELTA_UNSET_NON_EXISTENT_PROPERTY", "property", k, "tableName", t.log.Root)
-			}
-		}
-	}
 	return t.Change(func(m *Metadata, s types.Schema) types.Schema {
 		for _, k := range a.Keys {
 			m.unset(k)

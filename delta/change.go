@@ -192,10 +192,7 @@ func (c *change) Commit(ctx context.Context, o catalog.Outcome) error {
 	files := c.Files()
 	dvs := newDVFile("")
 	statsKind := statsNone
-	whole := true
-	for _, d := range o.Deleted {
-		whole = whole && d.All
-	}
+	whole := c.wholeFiles(o)
 	switch {
 	case c.intent.Operation == "MERGE", c.dv, whole && c.intent.Operation != "UPDATE":
 		statsKind = statsRows

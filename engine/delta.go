@@ -224,6 +224,7 @@ func (w *DataFrameWriter) replaceWhere(ctx context.Context, root, where string, 
 			return err
 		}
 	}
+	c.whereText = where
 	c.catalog.Register("__rows__", catalog.Relation{View: &catalog.View{Plan: plan.Node(w.d.node)}})
 	_, err := c.SQL(ctx, "INSERT INTO delta."+types.Quote(root)+" REPLACE WHERE "+where+" SELECT * FROM __rows__")
 	return err

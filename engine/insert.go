@@ -43,7 +43,7 @@ func (s *Session) insert(ctx context.Context, n *plan.Insert) (*DataFrame, error
 		if err != nil {
 			return nil, err
 		}
-		if n.Inline {
+		if n.Inline && countRows(rows) > 1 {
 			parts = halves(rows, schema)
 		}
 		add := catalog.Insertion{Tag: tag, Rows: parts, Overwrite: n.Overwrite}
@@ -54,6 +54,9 @@ func (s *Session) insert(ctx context.Context, n *plan.Insert) (*DataFrame, error
 			return nil, err
 		}
 		return s.answer(nil, nil)
+	}
+	if s.whereText != "" {
+		n.ReplaceText = s.whereText
 	}
 	c, err := s.begin(ctx, n.Name, n.Table, catalog.Intent{Operation: "WRITE", Where: plan.Predicates(n.Replace, exprConf(s.conf)), Predicate: n.ReplaceText})
 	if err != nil {

@@ -51,6 +51,7 @@ type Session struct {
 	catalog   *catalog.Catalog
 	streams   *Streams
 	delta     *delta.Provider
+	whereText string // the condition of a replacing write as its writer gave it
 	events    ring
 	tag       catalog.Tag // of the writes of the statement that runs; see statements
 	streamIDs atomic.Int64

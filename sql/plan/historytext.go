@@ -25,6 +25,9 @@ func HistoryText(e expr.Expr) string {
 		}
 		return strings.TrimSuffix(strings.TrimSuffix(x.String(), "L"), "S")
 	case *expr.Cast:
+		if l, ok := x.Child.(*expr.Literal); ok && l.Type().IsNumeric() && x.To.IsNumeric() {
+			return HistoryText(l) // constants are folded before they are noted
+		}
 		return "cast(" + HistoryText(x.Child) + " as " + x.To.Simple() + ")"
 	case *expr.Scalar:
 		return scalarText(x)
