@@ -14,7 +14,7 @@ import (
 	"streamlab/engine"
 	"streamlab/errs"
 	"streamlab/lab"
-	"streamlab/sql/expr"
+	"streamlab/sql/plan"
 )
 
 func newValidateCommand(a *app) *cobra.Command {
@@ -160,11 +160,10 @@ func newDocsCommand(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "docs", Short: "Print tables of the manual from the program's own"}
 	c.AddCommand(&cobra.Command{Use: "functions", Short: "Every SQL function", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
 		var rows [][]string
-		for _, n := range expr.Names() {
-			f, _ := expr.Lookup(n)
-			rows = append(rows, []string{n, f.Signature, f.Doc})
+		for _, f := range plan.Functions() {
+			rows = append(rows, []string{f.Name, f.Signature, f.Doc, pinOf(f.Name)})
 		}
-		return a.table("function", []string{"name", "signature", "does"}, rows)
+		return a.table("function", []string{"name", "signature", "does", "recorded"}, rows)
 	}}, &cobra.Command{Use: "settings", Short: "Every session setting", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
 		var rows [][]string
 		for _, s := range engine.Settings() {

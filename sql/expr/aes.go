@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"streamlab/errs"
-	"streamlab/sql/types"
 )
 
 func aesFunctions() []Function {
@@ -16,7 +15,7 @@ func aesFunctions() []Function {
 		fn("aes_encrypt(expr, key[, mode[, padding[, iv[, aad]]]])", "AES in mode GCM: nonce, cipher text and tag.", func(c *Call) (Expr, error) {
 			e, err := sig{in: "bbssbb", min: 2, defaults: []Expr{text("GCM"), text("DEFAULT"), text(""), text("")}, out: tBinary,
 				k: bytesRows(func(r *row, dst []byte) ([]byte, error) {
-					g, err := aesMode(r, "aes_encrypt")
+					g, err := aesMode(r)
 					if err != nil {
 						return dst, err
 					}
@@ -27,7 +26,7 @@ func aesFunctions() []Function {
 							return dst, errs.Wrap(err, "INTERNAL_ERROR", "message", "no random numbers")
 						}
 					} else if len(nonce) != g.NonceSize() {
-						return dst, errs.New("INVALID_PARAMETER_VALUE.AES_IV_LENGTH", "functionName", "`aes_encrypt`", "parameter", "`iv`",
+						return dst, errs.New("INVALID_PARAMETER_VALUE.AES_IV_LENGTH", "functionName", aesNames, "parameter", "`iv`",
 							"mode", "GCM", "actualLength", len(nonce))
 					}
 					return g.Seal(append(dst, nonce...), nonce, r.bytes(0), r.bytes(5)), nil
@@ -45,11 +44,14 @@ func aesFunctions() []Function {
 func aesDecrypt(try bool) func(c *Call) (Expr, error) {
 	return sig{in: "bbssb", min: 2, defaults: []Expr{StringLit("GCM"), StringLit("DEFAULT"), StringLit("")}, out: tBinary, null: try,
 		k: bytesRows(func(r *row, dst []byte) ([]byte, error) {
-			g, err := aesMode(r, "aes_decrypt")
+			g, err := aesMode(r)
 			if err == nil {
-				in := r.bytes(0)
-				err = errs.New("INVALID_PARAMETER_VALUE.AES_CRYPTO_ERROR", "functionName", "`aes_decrypt`", "parameter", "`expr`, `key`",
-					"detailMessage", "the key or the data is wrong")
+				in, detail := r.bytes(0), "Tag mismatch"
+				if len(in) < g.NonceSize() {
+					detail = "Invalid buffer arguments"
+				}
+				err = errs.New("INVALID_PARAMETER_VALUE.AES_CRYPTO_ERROR", "functionName", aesNames, "parameter", "`expr`, `key`",
+					"detailMessage", detail)
 				if n := g.NonceSize(); len(in) > n {
 					if out, bad := g.Open(dst, in[:n], in[n:], r.bytes(4)); bad == nil {
 						return out, nil
@@ -63,14 +65,17 @@ func aesDecrypt(try bool) func(c *Call) (Expr, error) {
 		})}.build
 }
 
+// aesNames is how errors name both functions at once.
+const aesNames = "`aes_encrypt`/`aes_decrypt`"
+
 // aesMode makes the cipher of the key in argument 1, for the mode in argument 2.
-func aesMode(r *row, function string) (cipher.AEAD, error) {
+func aesMode(r *row) (cipher.AEAD, error) {
 	if mode, padding := string(r.bytes(2)), string(r.bytes(3)); !strings.EqualFold(mode, "GCM") || !strings.EqualFold(padding, "DEFAULT") && !strings.EqualFold(padding, "NONE") {
-		return nil, errs.New("UNSUPPORTED_FEATURE.AES_MODE", "functionName", types.Quote(function), "mode", mode, "padding", padding)
+		return nil, errs.New("UNSUPPORTED_FEATURE.AES_MODE", "functionName", aesNames, "mode", mode, "padding", padding)
 	}
 	b, err := aes.NewCipher(r.bytes(1))
 	if err != nil {
-		return nil, errs.New("INVALID_PARAMETER_VALUE.AES_KEY_LENGTH", "functionName", types.Quote(function), "parameter", "`key`", "actualLength", len(r.bytes(1)))
+		return nil, errs.New("INVALID_PARAMETER_VALUE.AES_KEY_LENGTH", "functionName", aesNames, "parameter", "`key`", "actualLength", len(r.bytes(1)))
 	}
 	return cipher.NewGCM(b)
 }
@@ -84,7 +89,11 @@ func collateFunctions() []Function {
 			}
 			name, _ := constText(c.Args[1], c.Conf)
 			if strings.EqualFold(name, "UTF8_BINARY") {
-				return c.Args[0], nil
+				x, ok := ImplicitCast(c.Args[0], tString, c.Conf)
+				if !ok {
+					return nil, WrongType(c.Text(), 0, `"STRING"`, c.Args[0])
+				}
+				return Strict("collate", tString, []Expr{x}, "collate("+c.Args[0].String()+", UTF8_BINARY)", bytesToBytes(func(dst, s []byte) []byte { return append(dst, s...) })), nil
 			}
 			return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "collation "+name)
 		}}}

@@ -18,7 +18,6 @@ func conditionalFunctions() []Function {
 	}
 	return []Function{
 		f("if", "if(condition, a, b)", "a if the condition is true, else b.", buildIf),
-		f("iff", "iff(condition, a, b)", "a if the condition is true, else b.", buildIf),
 		f("coalesce", "coalesce(a, ...)", "The first argument that is not NULL.", buildCoalesce),
 		f("nvl", "nvl(a, b)", "b if a is NULL, else a.", buildNvl),
 		f("ifnull", "ifnull(a, b)", "b if a is NULL, else a.", buildNvl),

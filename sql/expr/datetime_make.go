@@ -606,6 +606,13 @@ func extractTime(field string, src Expr, text string) Expr {
 
 func extractInterval(field string, src Expr, text string) Expr {
 	t := src.Type()
+	units := map[string]uint8{"DAY": types.Day, "HOUR": types.Hour, "MINUTE": types.Minute, "SECOND": types.Second}
+	if t.Kind == types.YearMonth {
+		units = map[string]uint8{"YEAR": types.Year, "MONTH": types.Month}
+	}
+	if u, ok := units[field]; t.Kind != types.Calendar && (!ok || u < t.From || u > t.To) {
+		return nil // a type has the fields of its range only
+	}
 	tiny := types.Of(types.TinyInt)
 	months := func(r *row) int64 {
 		if t.Kind == types.Calendar {

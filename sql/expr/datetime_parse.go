@@ -10,7 +10,10 @@ import (
 func parseTimeFunctions() []Function {
 	var out []Function
 	both := func(name, doc string, t types.DataType) {
-		out = append(out, fn(name+"(expr[, fmt])", doc, parseBuilder(t, false)), fn("try_"+name+"(expr[, fmt])", doc+" Null for bad text.", parseBuilder(t, true)))
+		out = append(out, fn(name+"(expr[, fmt])", doc, parseBuilder(t, false)))
+		if name != "to_timestamp_ntz" && name != "to_timestamp_ltz" {
+			out = append(out, fn("try_"+name+"(expr[, fmt])", doc+" Null for bad text.", parseBuilder(t, true)))
+		}
 	}
 	both("to_date", "A DATE from a text.", tDate)
 	both("to_timestamp", "A TIMESTAMP from a text.", tTimestamp)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os/user"
+	"strings"
 	"sync/atomic"
 
 	"streamlab/columnar"
@@ -58,6 +59,18 @@ func miscFunctions() []Function {
 		fn("current_schema()", "Name of the schema.", constant("", "default")),
 		fn("current_database()", "Name of the schema.", constant("current_schema()", "default")),
 		fn("input_file_name()", "The file a row came from, '' if none.", constant("", "")),
+		fn("input_file_block_start()", "Where the block of the file that a row came from begins, -1 if none.", noBlock),
+		fn("input_file_block_length()", "Length of the block of the file that a row came from, -1 if none.", noBlock),
+		fn("current_path()", "The schemas in which names are looked for.", constant("", "system.builtin,system.session,spark_catalog.default")),
+		fn("is_valid_variant(v)", "Whether a VARIANT is well-formed; here each one is.", func(c *Call) (Expr, error) {
+			if err := c.Arity(1, 1); err != nil {
+				return nil, err
+			}
+			if err := wantVariant(c, 0); err != nil {
+				return nil, err
+			}
+			return Strict("is_valid_variant", tBoolean, c.Args, c.Text(), boolRows(func(*row) (bool, error) { return true, nil })), nil
+		}),
 		fn("assert_true(cond[, message])", "Null, or an error if the condition is not true.", buildAssertTrue),
 		fn("raise_error(message)", "An error.", func(c *Call) (Expr, error) {
 			if err := c.Arity(1, 1); err != nil {
@@ -229,7 +242,7 @@ func randomDouble(f func(g randomRow, r *row) float64) func(c *Call) (Expr, erro
 		if err := c.Arity(0, 1); err != nil {
 			return nil, err
 		}
-		return randomCall(c, c.Name, tDouble, c.Text(), 0, func(g randomRow) Kernel {
+		return randomCall(c, c.Name, tDouble, strings.Replace(c.Text(), "random(", "rand(", 1), 0, func(g randomRow) Kernel {
 			return f64Rows(func(r *row) (float64, error) { return f(g, r), nil })
 		})
 	}
@@ -301,4 +314,14 @@ func buildRandStr(c *Call) (Expr, error) {
 			return dst, nil
 		})
 	})
+}
+
+// noBlock is what functions about the block of a file give where no file is read.
+func noBlock(c *Call) (Expr, error) {
+	if err := c.Arity(0, 0); err != nil {
+		return nil, err
+	}
+	l := BigIntLit(-1)
+	l.Text = c.Text()
+	return l, nil
 }

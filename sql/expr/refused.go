@@ -12,6 +12,13 @@ var refused = []struct{ names, instead string }{
 	{"st_asbinary st_geogfromwkb st_geomfromwkb st_setsrid st_srid", "Keep coordinates as numbers in columns of their own."},
 	{"from_xml to_xml schema_of_xml", "The xpath functions take single values out of XML."},
 	{"from_avro to_avro schema_of_avro from_protobuf to_protobuf", "Use from_json and to_json."},
+	{"approx_top_k_accumulate approx_top_k_combine approx_top_k_estimate", "approx_top_k does it in one step."},
+	{"kll_merge_agg_bigint kll_merge_agg_double kll_merge_agg_float kll_sketch_agg_bigint kll_sketch_agg_double " +
+		"kll_sketch_agg_float kll_sketch_get_n_bigint kll_sketch_get_n_double kll_sketch_get_n_float " +
+		"kll_sketch_get_quantile_bigint kll_sketch_get_quantile_double kll_sketch_get_quantile_float " +
+		"kll_sketch_get_rank_bigint kll_sketch_get_rank_double kll_sketch_get_rank_float kll_sketch_merge_bigint " +
+		"kll_sketch_merge_double kll_sketch_merge_float kll_sketch_to_string_bigint kll_sketch_to_string_double " +
+		"kll_sketch_to_string_float", "percentile_approx and percentile give quantiles."},
 	{"measure", "Metric views are not there; aggregate the column itself."},
 	{"python_worker_logs", "There are no Python workers."},
 	{"tuple_difference_double tuple_difference_integer tuple_difference_theta_double tuple_difference_theta_integer " +

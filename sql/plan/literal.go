@@ -133,9 +133,7 @@ func (x *resolver) typedLiteral(l *sql.Literal) expr.Expr {
 		}
 	case "TIMESTAMP", "TIMESTAMP_LTZ":
 		if x.a.conf.Expr.NTZ && l.Type == "TIMESTAMP" {
-			here, _ := expr.ParseTimestamp(s, time.UTC, now)
-			there, _ := expr.ParseTimestamp(s, time.FixedZone("", 3600), now)
-			if us, ok := expr.ParseTimestampNTZ(s, false); ok && here != there { // with a zone it stays an instant
+			if us, ok := expr.ParseTimestampNTZ(s, true); ok { // with a zone it stays an instant
 				return expr.IntegralLit(us, types.TimestampNTZ)
 			}
 		}
