@@ -200,7 +200,7 @@ func (q *StreamingQuery) run(ctx context.Context) error {
 	if err != nil && (ctx.Err() != nil || q.stopRequested() == stopNow) {
 		err = nil // an interruption while stopping is no failure
 	}
-	closeErr := q.driver.shut()
+	closeErr := safego.Call("closing the query "+q.label(), q.driver.shut) // a panic here must not leave waiters waiting
 	if err == nil && closeErr != nil {
 		err = closeErr
 	}
