@@ -151,3 +151,33 @@ func outsideOf(t columnar.Test, at func(*columnar.Vec) (withLeast, withGreatest 
 	}
 	return len(t.Values) > 0
 }
+
+// Excludes reports that rows which all have one value, that of the one-row vector v, do not pass a test.
+func Excludes(v *columnar.Vec, t columnar.Test) bool {
+	switch {
+	case v.IsNull(0):
+		return t.Op != columnar.IsNull
+	case t.Op == columnar.IsNull:
+		return true
+	case t.Op == columnar.IsNotNull:
+		return false
+	}
+	switch v.Phys {
+	case columnar.PF32:
+		return beyondFloat(float64(v.F32[0]), float64(v.F32[0]), t)
+	case columnar.PF64:
+		return beyondFloat(v.F64[0], v.F64[0], t)
+	case columnar.PBytes:
+		return outsideOf(t, func(x *columnar.Vec) (int, int, bool) {
+			if x.Phys != columnar.PBytes {
+				return 0, 0, false
+			}
+			c := bytes.Compare(x.Bytes(0), v.Bytes(0))
+			return c, c, true
+		})
+	}
+	if x, ok := longOf(v); ok {
+		return beyond(x, x, t, longOf)
+	}
+	return false
+}

@@ -126,8 +126,13 @@ func mergeTypes(a, b types.DataType, exact bool) (types.DataType, bool) {
 // Skip takes conditions that rows must pass: what the query filters by anyway. It is called after Prune, and
 // tests name columns of the full schema.
 func (s *shape) Skip(tests []columnar.Test) {
-	s.tests = nil
+	s.tests, s.folderTests = nil, nil
 	for _, t := range tests {
+		if i := t.Column - len(s.data); i >= 0 && i < len(s.parts) {
+			t.Column = i
+			s.folderTests = append(s.folderTests, t)
+			continue
+		}
 		at := 0
 		for i := range s.data {
 			wanted := s.columns == nil

@@ -20,21 +20,22 @@ import (
 
 // shape is what streams and tables share: where the files are, and how they are read into columns.
 type shape struct {
-	format   string
-	settings codec.Settings
-	list     lister
-	base     string       // partition columns are looked for below; "" if there are none
-	data     types.Schema // of the files
-	parts    types.Schema // from folder names
-	schema   types.Schema // data, then parts
-	columns  []int        // of schema, then of hidden; nil: all of schema
-	reader   *codec.Reader
-	readErr  error        // why there is no reader: it fails the batch, not the definition
-	out      types.Schema // of columns
-	arrow    *arrow.Schema
-	tests    []columnar.Test // of data columns that are built, by position: a hint to skip parts of Parquet files
-	missing  bool            // spark.sql.files.ignoreMissingFiles
-	corrupt  bool            // spark.sql.files.ignoreCorruptFiles
+	format      string
+	settings    codec.Settings
+	list        lister
+	base        string       // partition columns are looked for below; "" if there are none
+	data        types.Schema // of the files
+	parts       types.Schema // from folder names
+	schema      types.Schema // data, then parts
+	columns     []int        // of schema, then of hidden; nil: all of schema
+	reader      *codec.Reader
+	readErr     error        // why there is no reader: it fails the batch, not the definition
+	out         types.Schema // of columns
+	arrow       *arrow.Schema
+	tests       []columnar.Test // of data columns that are built, by position: a hint to skip parts of Parquet files
+	folderTests []columnar.Test // of partition columns: folders that fail are not read
+	missing     bool            // spark.sql.files.ignoreMissingFiles
+	corrupt     bool            // spark.sql.files.ignoreCorruptFiles
 }
 
 type codecCounts struct{ all, dropped atomic.Int64 }
@@ -468,6 +469,9 @@ func (p *part) read(ctx context.Context, give func(arrow.RecordBatch) error) (er
 			}
 		}
 		dir, from = here, c
+		if p.leftOut(folder) {
+			continue
+		}
 		err := p.chunk(ctx, d, c, folder, later, give)
 		if err == nil {
 			continue
@@ -479,6 +483,16 @@ func (p *part) read(ctx context.Context, give func(arrow.RecordBatch) error) (er
 		return err
 	}
 	return full()
+}
+
+// leftOut reports that no row of a folder can pass.
+func (p *part) leftOut(folder []*columnar.Vec) bool {
+	for _, t := range p.folderTests {
+		if t.Column < len(folder) && codec.Excludes(folder[t.Column], t) {
+			return true
+		}
+	}
+	return false
 }
 
 // chunk reads one chunk: records of text go into d, whole files and Parquet to give.
