@@ -4,7 +4,7 @@ import "streamlab/errs"
 
 // pipe reads one or more |> steps behind a body.
 func (p *parser) pipe(in Body) Body {
-	b := &PipeBody{Input: pipeInput(in)}
+	b := &PipeBody{Span: in.Pos(), Input: pipeInput(in)}
 	for p.isSym("|>") {
 		start := p.next().Start
 		if p.tok().Kind == EOF || p.isSym(")") || p.isSym(";") || p.isSym("|>") {
@@ -46,7 +46,7 @@ func (p *parser) pipeStep(b *PipeBody, start int) {
 		p.skip(1)
 		o.Expr = p.expr()
 	case p.isKw("AGGREGATE"):
-		p.pipeAggregate(&o)
+		p.pipeAggregate(&o, b.Span)
 	case p.isKw("ORDER", "BY"), p.isKw("SORT", "BY"), p.isKw("CLUSTER", "BY"), p.isKw("DISTRIBUTE", "BY"), p.isKw("LIMIT"), p.isKw("OFFSET"):
 		p.pipeOrganize(b, start)
 		return
@@ -111,8 +111,8 @@ func (p *parser) pipeSet(o *PipeOp) {
 	})
 }
 
-func (p *parser) pipeAggregate(o *PipeOp) {
-	start := p.next().Start
+func (p *parser) pipeAggregate(o *PipeOp, query Span) {
+	p.skip(1)
 	if !p.isKw("GROUP", "BY") {
 		o.Items = p.selectItems()
 	}
@@ -122,7 +122,7 @@ func (p *parser) pipeAggregate(o *PipeOp) {
 	at := p.start()
 	p.skip(2)
 	refuse := func(what string) {
-		p.failAt(Span{start, start + len("AGGREGATE")},
+		p.failAt(query,
 			errs.New("UNSUPPORTED_FEATURE.PIPE_OPERATOR_AGGREGATE_UNSUPPORTED_CASE", "case", "GROUP BY "+what))
 	}
 	if p.isKw("ALL") && !p.afterName(1) {

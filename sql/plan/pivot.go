@@ -205,7 +205,7 @@ func (a *analyzer) unpivot(u *sql.Unpivot, sc *scope) *scope {
 			continue
 		}
 		if len(e.cols) != width {
-			a.fail(u, "UNPIVOT_VALUE_SIZE_MISMATCH", "names", strings.Join(u.ValueColumns, ", "))
+			a.fail(u, "UNPIVOT_VALUE_SIZE_MISMATCH", "names", len(u.ValueColumns))
 		}
 		if e.name == "" {
 			e.name = strings.Join(names, "_")

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"regexp"
 	"strings"
 
 	"streamlab/sql"
@@ -17,6 +18,7 @@ func (a *analyzer) selectBody(s *sql.Select, outer *scope, q *sql.Query) Node {
 
 // selectOver analyses a SELECT whose FROM is a scope.
 func (a *analyzer) selectOver(sc *scope, s *sql.Select, q *sql.Query) Node {
+	a.hints(s)
 	for i := range s.Views {
 		a.lateralView(sc, &s.Views[i])
 	}
@@ -484,4 +486,19 @@ func overOutput(e expr.Expr, ids map[string]int, es []expr.Expr, names []string)
 		whole = false
 	}
 	return
+}
+
+var coalesceHint = regexp.MustCompile(`(?i)^\s*COALESCE\s*(\(\s*\d+\s*\))?\s*$`)
+
+// hints checks the arguments of COALESCE; hints have no effect here.
+func (a *analyzer) hints(s *sql.Select) {
+	for _, h := range s.Hints {
+		word, _, _ := strings.Cut(h, "(")
+		if !strings.EqualFold(strings.TrimSpace(word), "COALESCE") {
+			continue
+		}
+		if m := coalesceHint.FindStringSubmatch(h); m == nil || m[1] == "" {
+			a.fail(nil, "_LEGACY_ERROR_TEMP_1048", "hintName", "COALESCE")
+		}
+	}
 }
