@@ -2,6 +2,7 @@ package delta
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -478,7 +479,12 @@ func (p Protocol) raised(want []string, reader, writer int) Protocol {
 		}
 	}
 	if p.MinWriter < 7 {
-		out.WriterFeatures = append(fresh, list...)
+		// Spark turns the commit times on last.
+		var late []string
+		if i := slices.Index(fresh, "inCommitTimestamp"); i >= 0 {
+			fresh, late = slices.Delete(fresh, i, i+1), []string{"inCommitTimestamp"}
+		}
+		out.WriterFeatures = append(append(fresh, list...), late...)
 	} else {
 		out.WriterFeatures = append(list, fresh...)
 	}
