@@ -94,3 +94,18 @@ func TestSeedsThatAreNoRowsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// Rows of one kind of source under another are a mistake of the file, told where they stand.
+func TestRowsAndSeedsOfOtherFormatsAreRefused(t *testing.T) {
+	for source, want := range map[string]string{
+		"{format: kafka, rows: [[[x]]]}":                  "[LAB_VALUE] `rows`",
+		"{format: rate, rows: [[[1]]]}":                   "[LAB_VALUE] `rows`",
+		"{format: json, schema: a INT, seed: {t: [x]}}":   "[LAB_VALUE] `seed`",
+		"{format: memory, schema: a INT, seed: {t: [x]}}": "[LAB_VALUE] `seed`",
+	} {
+		_, err := lab.Parse("l.yaml", "/l.yaml", []byte("sources:\n  s: "+source+"\nqueries: []\n"))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", source, err, want)
+		}
+	}
+}

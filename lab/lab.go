@@ -319,6 +319,7 @@ func (d *decoder) root(l *Lab, v *value) {
 
 func (d *decoder) source(l *Lab, name Text, v *value) {
 	s := Source{Name: name, Share: true}
+	var rowsAt, seedAt errs.Pos
 	d.fields("source `"+name.Value+"`", v, map[string]func(*value){
 		"format":        d.set("format", &s.Format),
 		"schema":        d.set("schema", &s.Schema),
@@ -327,6 +328,7 @@ func (d *decoder) source(l *Lab, name Text, v *value) {
 		"withWatermark": d.watermark(&s.Watermark),
 		"share":         d.flag("share", &s.Share),
 		"rows": func(v *value) {
+			rowsAt = v.pos
 			for _, batch := range v.list {
 				var rows [][]any
 				for _, row := range batch.list {
@@ -336,8 +338,19 @@ func (d *decoder) source(l *Lab, name Text, v *value) {
 			}
 		},
 		"table": d.set("table", &s.Table),
-		"seed":  d.seed(&s.Seed),
+		"seed": func(v *value) {
+			seedAt = v.pos
+			d.seed(&s.Seed)(v)
+		},
 	})
+	if s.Rows != nil && s.Format.Value != "" && !strings.EqualFold(s.Format.Value, "memory") {
+		d.fail(rowsAt, "LAB_VALUE", "key", "rows", "expected",
+			"left out where the format is `"+s.Format.Value+"`: rows feed a memory source, seed a Kafka source")
+	}
+	if s.Seed != nil && s.Format.Value != "" && !strings.EqualFold(s.Format.Value, "kafka") {
+		d.fail(seedAt, "LAB_VALUE", "key", "seed", "expected",
+			"left out where the format is `"+s.Format.Value+"`: seed feeds a Kafka source, rows a memory source")
+	}
 	if s.Table.Value == "" {
 		d.missing(s.Format, name.Pos, "format", "source `"+name.Value+"`")
 	}

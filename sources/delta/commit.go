@@ -23,6 +23,9 @@ func (s *Source) commit(v int64) (*commit, int64, error) {
 		if err != nil || next < 0 {
 			return nil, v, err
 		}
+		if next == v { // a writer put it there between the two looks
+			return s.commit(v)
+		}
 		if s.failOnLoss {
 			return nil, v, errs.New("DELTA_MISSING_FILES_UNEXPECTED_VERSION", "startVersion", v, "earliestVersion", next, "option", "failOnDataLoss")
 		}
