@@ -11,6 +11,7 @@ import (
 	"streamlab/sources/memory"
 	"streamlab/sql/catalog"
 	"streamlab/sql/expr"
+	"streamlab/sql/plan"
 	"streamlab/sql/types"
 )
 
@@ -28,17 +29,35 @@ func (s *Session) InlineTable(ddl string, rows [][]any) (catalog.Table, error) {
 	return &catalog.Memory{S: schema, List: columnar.Batches{Name: "rows", List: []arrow.RecordBatch{rb}}}, nil
 }
 
-// Feed adds one micro-batch of rows to a memory source of the catalog. Errors: NOT_A_MEMORY_SOURCE.
+// Feed adds one micro-batch of rows to a memory source of the catalog, which may have got a watermark since.
+// Errors: NOT_A_MEMORY_SOURCE.
 func (s *Session) Feed(source string, rows [][]any) error {
 	r, ok := s.catalog.Lookup(source)
-	if !ok || r.Stream == nil || r.Stream.Format != "memory" {
+	stream := r.Stream
+	if ok && stream == nil && r.View != nil {
+		stream = watermarked(r.View.Plan)
+	}
+	if stream == nil || stream.Format != "memory" {
 		return errs.New("NOT_A_MEMORY_SOURCE", "name", source)
 	}
-	rb, err := s.InlineRows(r.Stream.Schema(), rows)
+	rb, err := s.InlineRows(stream.Schema(), rows)
 	if err != nil {
 		return err
 	}
-	return memory.Add(r.Stream.Open.(*opening).def, rb)
+	return memory.Add(stream.Open.(*opening).def, rb)
+}
+
+// watermarked is the stream below a view's watermarks and columns; nil if something else is between.
+func watermarked(view any) *catalog.Stream {
+	switch n := view.(type) {
+	case *plan.Watermark:
+		return watermarked(n.Child)
+	case *plan.Project:
+		return watermarked(n.Child)
+	case *plan.Scan:
+		return n.Stream
+	}
+	return nil
 }
 
 // InlineRows reads rows under a schema: each cell as text through a cast, lists and maps as JSON. Errors:

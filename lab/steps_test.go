@@ -32,6 +32,25 @@ func lesson(t *testing.T, text string) (*lab.Workbench, *lab.Player) {
 	return w, lab.NewPlayer(w)
 }
 
+func TestASourceWithAWatermarkIsFed(t *testing.T) {
+	w, p := lesson(t, `
+sources:
+  s: {format: memory, schema: ts TIMESTAMP, withWatermark: {eventTime: ts, delayThreshold: 0 seconds}}
+queries:
+  - {queryName: q, from: s, format: memory}
+steps:
+  - title: feed
+    do: [{start: q}, {feed: {source: s, rows: [["2026-01-01T10:00:00Z"], ["2026-01-01T10:00:01Z"]]}}, {await: q}]
+    see: {sql: SELECT count(*) FROM q, rows: [[2]]}
+`)
+	if _, err := p.Play(context.Background(), 0); err != nil {
+		t.Error(err)
+	}
+	if err := w.Query("q").StopAfterBatch(); err != nil {
+		t.Error(err)
+	}
+}
+
 const wordLab = `
 sources:
   words: {format: memory, schema: word STRING, rows: [[[cat], [dog]]]}
