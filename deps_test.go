@@ -29,7 +29,7 @@ sources/*: sources codec delta sql/catalog columnar sql/types errs
 sinks/*: sinks sources codec delta sql/catalog columnar sql/types errs | sqlite3
 engine/exec: sql/plan sql/expr sql/catalog sources store columnar sql/types errs | s2
 engine: engine/exec sql sql/* codec delta sources sources/* sinks sinks/* store columnar errs
-lab: engine sql sql/types sql/catalog errs | goccy
+lab: engine sql sql/types sql/catalog codec columnar sinks/memory store errs | goccy
 labs:
 tui: tui/* sql columnar errs | bubbletea bubbles lipgloss x/ansi
 tui/screen: tui/* sql columnar errs | bubbletea bubbles lipgloss x/ansi
