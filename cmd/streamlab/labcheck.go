@@ -20,6 +20,7 @@ import (
 
 	"streamlab/engine"
 	"streamlab/errs"
+	"streamlab/internal/broker"
 	"streamlab/lab"
 	"streamlab/labs"
 )
@@ -182,6 +183,9 @@ func (a *app) crash(ctx context.Context, path, query, point string) error {
 	}
 	child := exec.CommandContext(ctx, self, args...)
 	child.Env = append(os.Environ(), "STREAMLAB_UNSAFE_FAULTS=1", "STREAMLAB_FAULT="+point+"=kill")
+	if addr := broker.Running(path); addr != "" {
+		child.Env = append(child.Env, broker.Parent+"="+addr)
+	}
 	var said bytes.Buffer
 	child.Stderr = &said
 	err = child.Run()

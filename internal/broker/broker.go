@@ -8,6 +8,7 @@ package broker
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 
@@ -60,8 +61,12 @@ func Start(options ...Option) (*Broker, error) {
 // Addr is host:port.
 func (b *Broker) Addr() string { return b.addr }
 
-// Close stops the broker; clients see their connections end.
-func (b *Broker) Close() { b.cluster.Close() }
+// Close stops the broker; clients see their connections end. A broker of another process is left alone.
+func (b *Broker) Close() {
+	if b.cluster != nil {
+		b.cluster.Close()
+	}
+}
 
 // running are the brokers of the program by the key that For was given; they end with it.
 var running = struct {
@@ -69,12 +74,31 @@ var running = struct {
 	byKey map[string]*Broker
 }{byKey: map[string]*Broker{}}
 
-// For is the program's broker of a lab, started by the first call with its key. It creates topics when a
-// producer first asks for them.
+// Parent is the environment variable that gives a child process the address of the broker of the process that
+// started it: what the child writes there is still there when the child has been killed.
+const Parent = "STREAMLAB_BROKER"
+
+// Running is the address of the broker that For started for a key; "" if there is none.
+func Running(key string) string {
+	running.Lock()
+	defer running.Unlock()
+	if b := running.byKey[key]; b != nil {
+		return b.addr
+	}
+	return ""
+}
+
+// For is the program's broker of a lab, started by the first call with its key, or the one that Parent names.
+// It creates topics when a producer first asks for them.
 func For(key string) (*Broker, error) {
 	running.Lock()
 	defer running.Unlock()
 	if b := running.byKey[key]; b != nil {
+		return b, nil
+	}
+	if addr := os.Getenv(Parent); addr != "" {
+		b := &Broker{addr: addr}
+		running.byKey[key] = b
 		return b, nil
 	}
 	b, err := Start(CreateTopics())
