@@ -322,6 +322,7 @@ type Join struct {
 type Pivot struct {
 	Span
 	Input   Relation
+	Clause  Span // from PIVOT on, without the input
 	Aggs    []SelectItem
 	Columns []Expr
 	Values  []SelectItem
@@ -332,6 +333,7 @@ type Pivot struct {
 type Unpivot struct {
 	Span
 	Input        Relation
+	Clause       Span // from UNPIVOT on, without the input
 	IncludeNulls bool
 	ValueColumns []string // one for the single form
 	NameColumn   string

@@ -228,7 +228,7 @@ func (p *parser) nameOrCall() Expr {
 	start := p.start()
 	n := p.name()
 	if p.isSym("(") {
-		return p.call([]string{n}, start)
+		return p.valueCall([]string{n}, start)
 	}
 	at := p.i
 	parts := []string{n}
@@ -237,10 +237,20 @@ func (p *parser) nameOrCall() Expr {
 		parts = append(parts, p.name())
 	}
 	if p.isSym("(") && len(parts) > 1 {
-		return p.call(parts, start)
+		return p.valueCall(parts, start)
 	}
 	p.i = at
 	return &Name{p.from(start), []string{n}}
+}
+
+// valueCall is call inside an expression. A query is no argument, and the name before it could have been a
+// column, so Spark blames the bracket: x = ANY (SELECT y FROM b).
+func (p *parser) valueCall(name []string, start int) (x Expr) {
+	if p.at(1) == "(" || !p.queryAt(1) {
+		return p.call(name, start)
+	}
+	p.blamed(p.i, "", func() { x = p.call(name, start) })
+	return x
 }
 
 func (p *parser) caseExpr() Expr {

@@ -30,6 +30,12 @@ func (p *parser) insert() Statement {
 		p.skip(1)
 		i.Partition = p.partitionSpec()
 	}
+	if p.insertAlias() { // a table has an alias only for REPLACE ON
+		p.kw("BY", "NAME")
+		if !p.isKw("REPLACE") {
+			p.unexpected("REPLACE")
+		}
+	}
 	if i.IfNotExists = p.kw("IF", "NOT", "EXISTS"); i.IfNotExists && !i.Overwrite {
 		p.failAt(p.from(start), errs.New("INVALID_STATEMENT_OR_CLAUSE", "operation", "INSERT INTO ... IF NOT EXISTS"))
 	}
@@ -46,6 +52,20 @@ func (p *parser) insert() Statement {
 	i.Query = p.query()
 	i.Span = p.from(start)
 	return i
+}
+
+// insertAlias takes an alias behind the table of INSERT.
+func (p *parser) insertAlias() bool {
+	switch {
+	case p.isKw("AS") && p.isName(1):
+		p.skip(2)
+	case !p.isName(0), p.isKw("IF", "NOT"), p.isKw("BY", "NAME"), p.isKw("REPLACE"), p.isKw("PARTITION"), p.isKw("OPTIONS"),
+		p.queryAt(0), p.isKw("WITH"), p.isKw("SELECT"), p.isKw("VALUES"), p.isKw("FROM"), p.isKw("TABLE"):
+		return false
+	default:
+		p.skip(1)
+	}
+	return true
 }
 
 // insertDirectory reads [LOCAL] DIRECTORY ['path'] USING format [OPTIONS (…)] query.

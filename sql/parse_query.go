@@ -178,6 +178,9 @@ func (p *parser) setTail(x Body, level int) Body {
 func (p *parser) setOp() *SetOp {
 	start := p.start()
 	s := &SetOp{Op: p.next().Upper}
+	if s.Op == "MINUS" && p.tok().Kind == EOF { // unlike the other words it is none that the standard reserves
+		p.moved(p.i-1, "", "Expected SELECT.")
+	}
 	if s.Op == "MINUS" {
 		s.Op = "EXCEPT"
 	}

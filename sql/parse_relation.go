@@ -136,8 +136,8 @@ func (p *parser) primary() Relation {
 		}
 		return p.tableRest(t, start)
 	}
-	stream := p.streamAhead()
-	if stream {
+	stream := p.streamAhead() && !(p.at(1) == "(" && p.at(2) != "(" && p.queryAt(2))
+	if stream { // over a query it is read as a function, whose arguments no query can be
 		p.skip(1)
 	}
 	if !p.isName(0) && !(stream && p.isSym("(")) || strict[p.word(0)] {
@@ -368,6 +368,7 @@ func (p *parser) watermark() *Watermark {
 
 func (p *parser) pivot(start int) *Pivot {
 	v := &Pivot{}
+	clause := p.start()
 	p.skip(2)
 	stop := p.stop
 	p.stop = "FOR"
@@ -383,12 +384,13 @@ func (p *parser) pivot(start int) *Pivot {
 	p.inBrackets(func() { v.Values = append(v.Values, p.selectItem()) })
 	p.needSym(")")
 	v.Alias = p.tableAlias()
-	v.Span = p.from(start)
+	v.Span, v.Clause = p.from(start), p.from(clause)
 	return v
 }
 
 func (p *parser) unpivot(start int) *Unpivot {
 	u := &Unpivot{}
+	clause := p.start()
 	p.skip(1)
 	if p.kw("INCLUDE", "NULLS") {
 		u.IncludeNulls = true
@@ -423,6 +425,6 @@ func (p *parser) unpivot(start int) *Unpivot {
 	})
 	p.needSym(")")
 	u.Alias = p.tableAlias()
-	u.Span = p.from(start)
+	u.Span, u.Clause = p.from(start), p.from(clause)
 	return u
 }
