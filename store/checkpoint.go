@@ -54,7 +54,10 @@ type Checkpoint struct {
 	logs     logBuffer
 	states   map[Shard]*resident
 
-	// Tests crash at the hook (nil otherwise) and lower the limits.
+	filled int64 // bytes written since the database was opened, at least; see roomToWrite
+
+	// Tests crash at the hook (nil otherwise), say how full the disk is and lower the limits.
+	free      func(dir string) (int64, bool)
 	hook      func(point string) error
 	inlineMax int
 	slack     int64
@@ -86,6 +89,9 @@ func Open(dir string, o Options) (*Checkpoint, error) {
 		return nil, errs.Wrap(err, "CHECKPOINT_UNREADABLE", "checkpointLocation", dir)
 	}
 	c.dir = dir
+	if err := closeLeft(dir); err != nil {
+		return nil, err
+	}
 	if err := c.open(); err != nil {
 		c.release()
 		if e := errs.As(err); e == nil {
@@ -142,6 +148,9 @@ func (c *Checkpoint) open() error {
 			return corrupt(c.dir, "neither slot of ANCHOR is whole", nil)
 		}
 		c.meta = meta
+	}
+	if err := c.roomToOpen(path); err != nil {
+		return err
 	}
 	if c.db, err = openBadger(path, c.opts); err != nil {
 		if badEnvironment(err) {
@@ -251,7 +260,10 @@ func (c *Checkpoint) usable() error {
 
 // fail makes c refuse everything from now on: after a failed write nobody knows what is on disk.
 func (c *Checkpoint) fail(err error, batch int64) error {
-	e := error(errs.Wrap(err, "FSYNC_FAILED", "path", c.dir, "batchId", batch))
+	e := err
+	if !errs.Has(err, "DISK_FULL") { // which comes before anything is written
+		e = errs.Wrap(err, "FSYNC_FAILED", "path", c.dir, "batchId", batch)
+	}
 	c.mu.Lock()
 	if c.broken == nil {
 		c.broken = e
@@ -276,7 +288,11 @@ func (c *Checkpoint) put(each bool, batch int64, writes []write, between string)
 	if between != "" {
 		pause = func() error { return c.point(between) }
 	}
-	if err := put(c.db, c.wal, each, version(batch), writes, pause); err != nil {
+	err := c.roomToWrite(writes)
+	if err == nil {
+		err = put(c.db, c.wal, each, version(batch), writes, pause)
+	}
+	if err != nil {
 		return c.fail(err, batch)
 	}
 	return nil
@@ -339,6 +355,9 @@ func (c *Checkpoint) Close() error {
 	var err error
 	if c.broken == nil {
 		err = c.settle()
+	}
+	if err2 := c.roomToClose(); err2 != nil {
+		return c.leave(err2)
 	}
 	c.closed = true
 	err = errors.Join(err, c.db.Close(), c.wal.close())

@@ -32,8 +32,8 @@ func badgerOptions(dir string, o Options) badger.Options {
 		b = badger.DefaultOptions("").WithInMemory(true)
 	}
 	b.SyncWrites = false // see walSync
-	b.MemTableSize = 16 << 20
-	b.NumMemtables = 2
+	b.MemTableSize = memtable
+	b.NumMemtables = memtables
 	b.NumCompactors = 2
 	b.Compression = options.None
 	b.BlockCacheSize = 0
