@@ -269,7 +269,7 @@ func playLine(s *engine.Session, e entry, params engine.Params) (diff string) {
 			batches, _, err = df.Collect(ctx)
 		}
 	}
-	if analysed && e.Schema != "" && schema.Simple() != withoutIDs(e.Schema) && (err == nil || e.Error != nil) {
+	if analysed && e.Schema != "" && withoutIDs(schema.Simple()) != withoutIDs(e.Schema) && (err == nil || e.Error != nil) {
 		return fmt.Sprintf("schema\n    got  %s\n    want %s", schema.Simple(), e.Schema)
 	}
 	if e.Error != nil {

@@ -1,6 +1,10 @@
 package sql
 
-import "strings"
+import (
+	"strings"
+
+	"streamlab/errs"
+)
 
 // specialCall reads the functions with words instead of commas between their arguments; nil, and nothing
 // read, if the call is a plain one.
@@ -19,7 +23,7 @@ func (p *parser) specialCall(t Token) Expr {
 	case "SUBSTRING", "SUBSTR", "OVERLAY":
 		return p.attempt(p.keywordCall)
 	case "TIMESTAMPADD", "TIMESTAMPDIFF", "TIMEDIFF", "DATEADD", "DATE_ADD", "DATEDIFF", "DATE_DIFF":
-		if dateParts[p.word(2)] && p.at(3) == "," {
+		if (dateParts[p.word(2)] || p.peek(2).Kind == String) && p.at(3) == "," {
 			if x := p.attempt(p.unitCall); x != nil {
 				return x
 			}
@@ -170,6 +174,10 @@ func (p *parser) unitCall() Expr {
 		return nil
 	}
 	f.Span = p.from(t.Start)
+	if u.Kind == String {
+		p.failAt(f.Span, errs.New("INVALID_PARAMETER_VALUE.DATETIME_UNIT", "functionName", "`"+t.Text+"`", "parameter", "`unit`",
+			"invalidValue", p.text[u.Start:u.End]))
+	}
 	return f
 }
 

@@ -250,13 +250,35 @@ func NewGetField(base Expr, name string, c Conf) (Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		return arrayStructField(base, i, base.String()+"."+name), nil
+		return arrayStructField(base, i, treeText(base)+"."+name), nil
 	case t.Kind == types.Map:
 		return NewGetItem(base, StringLit(name), c)
 	case t.Kind == types.Null:
 		return NullLit(types.Of(types.Null)), nil
 	}
 	return nil, errs.New("INVALID_EXTRACT_BASE_FIELD_TYPE", "base", quoted(base.String()), "other", quoted(t.SQL()))
+}
+
+// treeText is an expression as Spark prints its tree, which is how it names the base of a field of an array's
+// structs: there a struct shows the names of its fields as arguments of their own.
+func treeText(e Expr) string {
+	switch x := e.(type) {
+	case *Alias:
+		return treeText(x.Child) + " AS " + x.Name
+	case *Scalar:
+		if x.Name != "array" && x.Name != "struct" {
+			break
+		}
+		var parts []string
+		for i, a := range x.Args {
+			if x.Name == "struct" {
+				parts = append(parts, x.Out.Fields[i].Name)
+			}
+			parts = append(parts, treeText(a))
+		}
+		return x.Name + "(" + strings.Join(parts, ", ") + ")"
+	}
+	return e.String()
 }
 
 func fieldIndex(t types.DataType, name string) (int, error) {

@@ -84,7 +84,7 @@ func (a *Alias) Nullable() bool { return a.Child.Nullable() }
 // Children is the one child.
 func (a *Alias) Children() []Expr { return []Expr{a.Child} }
 
-func (a *Alias) String() string { return a.Child.String() + " AS " + a.Name }
+func (a *Alias) String() string { return a.Child.String() + " AS " + types.QuoteIfNeeded(a.Name) }
 
 // Task is what a micro-batch gives to programs: current_timestamp and friends are constants of the batch.
 type Task struct {

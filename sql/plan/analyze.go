@@ -88,6 +88,8 @@ type analyzer struct {
 	pending map[string]expr.Expr
 	// defaults: an INSERT is analysed, in which the word DEFAULT may stand for whole values only.
 	defaults bool
+	// late are complaints about the keys of the GROUP BY at hand, made once its select list has passed.
+	late []func()
 }
 
 // cteScope is the WITH names in sight, innermost first.

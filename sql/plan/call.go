@@ -82,7 +82,11 @@ func (x *resolver) call(f *sql.FuncCall) expr.Expr {
 	if g := generatorKind(name); g != "" {
 		if _, ok := expr.Lookup(name); !ok || generatorNames[name] != "" {
 			if x.inKeys {
-				x.fail(f, "UNSUPPORTED_EXPR_FOR_OPERATOR", "invalidExprSqls", `"`+callText(name, x.exprs(f.Args))+`"`)
+				text := callText(name, x.exprs(f.Args))
+				x.a.late = append(x.a.late, func() {
+					x.fail(f, "UNSUPPORTED_EXPR_FOR_OPERATOR", "invalidExprSqls", `"`+text+`"`)
+				})
+				return &named{expr.NullLit(types.Of(types.Null)), text}
 			}
 			if x.inWhere || !x.lateral {
 				x.fail(f, "UNSUPPORTED_GENERATOR.OUTSIDE_SELECT", "plan", "")
@@ -94,6 +98,9 @@ func (x *resolver) call(f *sql.FuncCall) expr.Expr {
 		x.fail(f, "NOT_A_SCALAR_FUNCTION", "functionName", types.Quote(name))
 	}
 	fn, ok := expr.Lookup(name)
+	if (name == "timestampadd" || name == "timestampdiff") && f.Syntax != "UNIT" { // only the parser makes them
+		ok = false
+	}
 	if !ok || name == "" {
 		if e := x.userFunction(f); e != nil {
 			return e
@@ -103,6 +110,9 @@ func (x *resolver) call(f *sql.FuncCall) expr.Expr {
 			x.a.check(f, err)
 			x.place(f, r)
 			return r
+		}
+		if name == "cast" { // known by name, so its arguments are looked at first
+			x.exprs(f.Args)
 		}
 		x.unknownRoutine(f)
 	}

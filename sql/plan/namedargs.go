@@ -43,16 +43,7 @@ func (x *resolver) byPlace(f *sql.FuncCall, name string, params []string, requir
 		}
 		switch {
 		case at < 0:
-			var free []string
-			for k, p := range params {
-				if given[k] == nil {
-					free = append(free, p)
-				}
-			}
-			if len(free) < len(params) {
-				free = params
-			}
-			fail("UNRECOGNIZED_PARAMETER_NAME", "argumentName", types.Quote(n), "proposal", similar(n, free))
+			fail("UNRECOGNIZED_PARAMETER_NAME", "argumentName", types.Quote(n), "proposal", similar(n, params))
 		case given[at] != nil && f.ArgNames[at] == "":
 			fail("DUPLICATE_ROUTINE_PARAMETER_ASSIGNMENT.BOTH_POSITIONAL_AND_NAMED", "parameterName", types.Quote(n))
 		case given[at] != nil:
@@ -83,15 +74,59 @@ func (x *resolver) byPlace(f *sql.FuncCall, name string, params []string, requir
 // namedDefaults are the texts of parameters that a call by name may leave out before one that it gives.
 var namedDefaults = map[string]string{"mask.upperChar": "X", "mask.lowerChar": "x", "mask.digitChar": "n"}
 
-// similar lists the three names most like n.
+// similar lists three of the names, those most like n first. Which three is no choice of likeness: Spark takes
+// the first ones of a hash set, whose order is that of hashOrder, and sorts them only then.
 func similar(n string, names []string) string {
-	l := append([]string{}, names...)
-	sort.SliceStable(l, func(i, j int) bool {
-		return levenshtein(strings.ToLower(n), strings.ToLower(l[i])) < levenshtein(strings.ToLower(n), strings.ToLower(l[j]))
-	})
-	var out []string
-	for _, s := range l[:min(3, len(l))] {
-		out = append(out, types.Quote(s))
+	l := hashOrder(names)
+	l = l[:min(3, len(l))]
+	for i := range l {
+		l[i] = types.Quote(l[i])
 	}
-	return strings.Join(out, " ")
+	sort.SliceStable(l, func(i, j int) bool { return levenshtein(l[i], n) < levenshtein(l[j], n) })
+	return strings.Join(l, " ")
+}
+
+// hashOrder gives texts, all ASCII, in the order in which Scala's immutable sets hold them: up to four as they
+// came, more by the bits of their scrambled hash codes, five at a time from the low end. Of each five bits, what
+// stands alone comes before what shares its bits and so lies one level deeper.
+func hashOrder(list []string) []string {
+	list = append([]string{}, list...)
+	if len(list) <= 4 {
+		return list
+	}
+	return trieOrder(list, 0)
+}
+
+func trieOrder(list []string, shift uint) (out []string) {
+	if shift >= 32 {
+		return list
+	}
+	var slots [32][]string
+	for _, s := range list {
+		k := scrambled(s) >> shift & 31
+		slots[k] = append(slots[k], s)
+	}
+	for _, s := range slots {
+		if len(s) == 1 {
+			out = append(out, s[0])
+		}
+	}
+	for _, s := range slots {
+		if len(s) > 1 {
+			out = append(out, trieOrder(s, shift+5)...)
+		}
+	}
+	return out
+}
+
+// scrambled is Java's hash code of a text with its bits spread as Scala's hash sets spread them.
+func scrambled(s string) uint32 {
+	var h uint32
+	for i := range len(s) {
+		h = 31*h + uint32(s[i])
+	}
+	h += ^(h << 9)
+	h ^= h >> 14
+	h += h << 4
+	return h ^ h>>10
 }

@@ -32,6 +32,7 @@ type resolver struct {
 	groupAt               sql.Span // where
 	at                    sql.Node // the SELECT, nil elsewhere
 	starIn                string   // the node with a star where none may stand
+	root                  sql.Node // the whole expression, where Spark puts what lambdas cannot find; may be nil
 }
 
 func (x *resolver) fail(at sql.Node, condition string, params ...any) {
@@ -533,6 +534,9 @@ func (x *resolver) unresolved(n *sql.Name) {
 		}
 	} else {
 		cols = x.sc.cols
+	}
+	if len(x.lambdas) > 0 && x.root != nil { // Spark looks into lambdas anew, from the top of the expression
+		x.failWith(x.root, unresolvedColumn(n.Parts, cols))
 	}
 	x.failWith(n, unresolvedColumn(n.Parts, cols))
 }

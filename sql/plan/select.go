@@ -77,7 +77,12 @@ func (a *analyzer) selectOver(sc *scope, s *sql.Select, q *sql.Query) Node {
 		grouped = grouped || hasAggregate(o.Child)
 	}
 	if grouped {
+		late := a.late
+		a.late = nil
 		b.group(groups)
+		for _, f := range late {
+			f()
+		}
 	} else {
 		b.lower()
 	}
@@ -128,7 +133,12 @@ func (x *resolver) items(list []sql.SelectItem) []*item {
 		if x.a.conf.on("spark.sql.lateralColumnAlias.enableImplicitResolution", true) {
 			x.aliases = out
 		}
+		x.root = x.at
+		if it.Alias != "" {
+			x.root = it
+		}
 		e := x.top(it.Expr)
+		x.root = nil
 		n := &item{e: e, span: it.Span, ast: it.Expr, names: it.Aliases}
 		switch {
 		case it.Alias != "":
@@ -213,6 +223,14 @@ func plainColumn(ast sql.Expr, e expr.Expr) (string, bool) {
 		case *sql.Cast:
 			ast = n.X
 			continue
+		case *sql.SemiPath:
+			for {
+				if c, ok := e.(*expr.Cast); ok {
+					e = c.Child
+					continue
+				}
+				return e.String(), true
+			}
 		case *sql.Name:
 			for {
 				switch c := e.(type) {
@@ -279,7 +297,7 @@ func (a *analyzer) qualified(e expr.Expr, sc *scope) string {
 
 // where filters a scope.
 func (a *analyzer) where(sc *scope, cond sql.Expr, at sql.Node) {
-	x := &resolver{a: a, sc: sc, inWhere: true}
+	x := &resolver{a: a, sc: sc, inWhere: true, root: cond}
 	e := x.expr(cond)
 	if hasAggregate(e) {
 		var list []string
