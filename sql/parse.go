@@ -105,6 +105,8 @@ type parser struct {
 	steps  int  // tokens left to read, so that text which must be read twice on many levels ends
 	params int  // ? of the statement so far
 	named  bool // a :name stands in the statement
+	marks  []Param
+	listed bool // the expression being read is an item of a select list
 	// castDepth is the depth of the type that ends with the bracket of CAST; 0 if none.
 	castDepth int
 	stop      string // word that ends a list of aliased items, and so is no alias

@@ -34,12 +34,14 @@ func (p *parser) atom() Expr {
 			p.skip(1)
 			p.marker(t.Span, true)
 			p.params++
+			p.marks = append(p.marks, Param{t.Span, "", p.params - 1})
 			return &Param{t.Span, "", p.params - 1}
 		case ":":
 			if p.peek(1).Kind == Word {
 				p.skip(1)
 				name := p.next().Text
 				p.marker(p.from(t.Start), false)
+				p.marks = append(p.marks, Param{p.from(t.Start), name, 0})
 				return &Param{p.from(t.Start), name, 0}
 			}
 		}
@@ -244,9 +246,10 @@ func (p *parser) nameOrCall() Expr {
 }
 
 // valueCall is call inside an expression. A query is no argument, and the name before it could have been a
-// column, so Spark blames the bracket: x = ANY (SELECT y FROM b).
+// column, so Spark blames the bracket: x = ANY (SELECT y FROM b). Not so in a select list, where a column with
+// aliases in brackets, a (b, c), is told from a call further behind.
 func (p *parser) valueCall(name []string, start int) (x Expr) {
-	if p.at(1) == "(" || !p.queryAt(1) {
+	if p.listed || p.at(1) == "(" || !p.queryAt(1) {
 		return p.call(name, start)
 	}
 	p.blamed(p.i, "", func() { x = p.call(name, start) })

@@ -30,7 +30,7 @@ func (p *parser) insert() Statement {
 		p.skip(1)
 		i.Partition = p.partitionSpec()
 	}
-	if p.insertAlias() { // a table has an alias only for REPLACE ON
+	if !i.Overwrite && p.insertAlias() { // a table has an alias only for REPLACE ON
 		p.kw("BY", "NAME")
 		if !p.isKw("REPLACE") {
 			p.unexpected("REPLACE")

@@ -355,7 +355,7 @@ func (p *parser) tryQuery() (q *Query) {
 	if p.at(1) != "(" {
 		return p.subquery()
 	}
-	at, depth, params, stop := p.i, p.depth, p.params, p.stop
+	at, depth, params, stop, listed := p.i, p.depth, p.params, p.stop, p.listed
 	defer func() {
 		r := recover()
 		fl, ok := r.(failure)
@@ -363,7 +363,7 @@ func (p *parser) tryQuery() (q *Query) {
 			panic(r)
 		}
 		if r != nil {
-			p.i, p.depth, p.params, p.stop = at, depth, params, stop
+			p.i, p.depth, p.params, p.stop, p.listed = at, depth, params, stop, listed
 			q = nil
 		}
 	}()

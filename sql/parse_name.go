@@ -191,6 +191,8 @@ func (p *parser) tableAlias() Alias {
 			p.unexpected()
 		}
 		p.skip(1)
+	} else if t.Upper == "MINUS" && t.Kind == Word && p.peek(1).Kind == EOF {
+		p.moved(p.i, "", "Expected SELECT.") // unlike UNION it is no word of the standard, and could be an alias there
 	} else if t.Kind != Quoted && (t.Kind != Word || !p.isName(0) || strict[t.Upper] || t.Upper == p.stop || p.clauseAhead() && t.Upper != "FROM") {
 		return a
 	} else {

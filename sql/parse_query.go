@@ -12,14 +12,14 @@ func (p *parser) query() *Query {
 	defer p.leave()
 	start := p.start()
 	q := &Query{}
-	stop := p.stop
-	p.stop = ""
+	stop, listed := p.stop, p.listed
+	p.stop, p.listed = "", false
 	if p.isKw("WITH") {
 		p.with(q)
 	}
 	q.Body = p.body()
 	p.tail(q)
-	p.stop = stop
+	p.stop, p.listed = stop, listed
 	q.Span = p.from(start)
 	return q
 }
@@ -178,9 +178,6 @@ func (p *parser) setTail(x Body, level int) Body {
 func (p *parser) setOp() *SetOp {
 	start := p.start()
 	s := &SetOp{Op: p.next().Upper}
-	if s.Op == "MINUS" && p.tok().Kind == EOF { // unlike the other words it is none that the standard reserves
-		p.moved(p.i-1, "", "Expected SELECT.")
-	}
 	if s.Op == "MINUS" {
 		s.Op = "EXCEPT"
 	}
@@ -365,7 +362,10 @@ func (p *parser) selectClauses(s *Select) {
 
 func (p *parser) selectItem() SelectItem {
 	start := p.start()
+	listed := p.listed
+	p.listed = true
 	it := SelectItem{Expr: p.expr()}
+	p.listed = listed
 	it.Alias, it.Aliases = p.itemAlias()
 	it.Span = p.from(start)
 	return it

@@ -1,6 +1,10 @@
 package sql
 
-import "streamlab/errs"
+import (
+	"slices"
+
+	"streamlab/errs"
+)
 
 // Spark's parser decides between alternatives by looking ahead as far as it must, and blames the token where
 // the decision fell when none fits, not the token where a reader would stop. The functions here move an error
@@ -34,4 +38,23 @@ func (p *parser) moved(at int, hint, advice string) {
 		e = e.WithHint(advice)
 	}
 	p.failAt(t.Span, e)
+}
+
+// Markers lists the parameters :name and ? of the statements of text in their order; nil if it does not parse.
+func (o Options) Markers(text string) []Param {
+	var out []Param
+	err := o.run(text, func(p *parser) {
+		for p.tok().Kind != EOF {
+			p.params, p.named = 0, false
+			p.statement()
+			for p.sym(";") {
+			}
+		}
+		out = p.marks
+	})
+	if err != nil {
+		return nil
+	}
+	slices.SortFunc(out, func(a, b Param) int { return a.Start - b.Start })
+	return slices.CompactFunc(out, func(a, b Param) bool { return a.Start == b.Start }) // what was read twice
 }

@@ -89,7 +89,8 @@ type analyzer struct {
 	// defaults: an INSERT is analysed, in which the word DEFAULT may stand for whole values only.
 	defaults bool
 	// late are complaints about the keys of the GROUP BY at hand, made once its select list has passed.
-	late []func()
+	late  []func()
+	bound *filledText // text with the values of its parameters; nil if not made yet
 }
 
 // cteScope is the WITH names in sight, innermost first.
@@ -124,7 +125,7 @@ func (a *analyzer) place(s sql.Span, err error) error {
 	if !ok || a.text == "" || s.End == 0 || !e.Pos.IsZero() {
 		return err
 	}
-	pos, line := sql.Place(a.text, s)
+	pos, line := a.placed(s)
 	return e.At(pos).WithExcerpt(line)
 }
 

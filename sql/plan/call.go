@@ -42,6 +42,11 @@ func (x *resolver) unknownRoutine(f *sql.FuncCall) {
 func (x *resolver) call(f *sql.FuncCall) expr.Expr {
 	name := functionName(f.Name)
 	if f.Ident != nil {
+		for _, e := range f.Args {
+			if _, ok := e.(*sql.Star); ok { // stars are expanded before the name is known
+				x.fail(nil, "INVALID_USAGE_OF_STAR_OR_REGEX", "elem", "'*'", "prettyName", "expression `expressionwithunresolvedidentifier`")
+			}
+		}
 		g := *f
 		g.Ident, g.Name = nil, x.identifier(f.Ident)
 		return x.call(&g)

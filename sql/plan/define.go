@@ -477,7 +477,7 @@ func (a *analyzer) assignable(at sql.Node, v expr.Expr, t types.DataType, src sq
 	e, err := expr.NewCast(v, t, expr.Explicit, a.conf.Expr)
 	a.check(at, err)
 	if a.text != "" {
-		pos, _ := sql.Place(a.text, at.Pos())
+		pos, _ := a.placed(at.Pos())
 		expr.SetPos(e, pos)
 	}
 	return e

@@ -143,7 +143,7 @@ func (a *analyzer) argumentOf(at sql.Node, e expr.Expr, t types.DataType) expr.E
 	r, err := expr.NewCast(e, t, expr.Explicit, a.conf.Expr)
 	a.check(at, err)
 	if a.text != "" {
-		pos, _ := sql.Place(a.text, at.Pos())
+		pos, _ := a.placed(at.Pos())
 		expr.SetPos(r, pos)
 	}
 	return r

@@ -268,6 +268,9 @@ func (b *block) group(g *grouping) {
 		}
 		return mapKids(e, rewrite)
 	}
+	if g.sets == nil && b.having != nil && b.qualify == nil && !anyItem(b.items, hasWindow) && b.beyondItems(b.having, keyIDs) {
+		b.orderOverItems(keyIDs)
+	}
 	for _, it := range b.items {
 		it.e = rewrite(it.e)
 	}
@@ -292,6 +295,7 @@ func (b *block) group(g *grouping) {
 		}
 		if having.Type().Kind == types.String {
 			having = expr.CastTo(having, types.Of(types.Boolean), a.conf.Expr)
+			b.x.place(b.at, having)
 		}
 		a.boolean(b.havingAt, having)
 		b.sc.node = a.filtered(n, having)

@@ -53,7 +53,7 @@ func (a *analyzer) pipeStep(sc *scope, op *sql.PipeOp, outer *scope) *scope {
 		return sc
 	case "LIMIT", "OFFSET":
 		out := *sc
-		out.node = a.limits(sc.node, op.Limit, op.Offset)
+		out.node = a.limits(sc.node, op.Limit, op.Offset, nil)
 		return &out
 	case "UNION", "INTERSECT", "EXCEPT", "MINUS":
 		set := *op.SetOp

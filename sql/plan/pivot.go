@@ -15,16 +15,25 @@ func (a *analyzer) pivot(p *sql.Pivot, sc *scope) *scope {
 	aggs := x.items(p.Aggs)
 	fixed := true
 	for _, it := range aggs {
-		if !hasAggregate(it.e) {
-			a.fail(it.span, "_LEGACY_ERROR_TEMP_1006", "sql", it.e.String())
-		}
+		expr.Walk(it.e, func(e expr.Expr) bool {
+			if c, ok := e.(*expr.Column); ok {
+				a.fail(nil, "_LEGACY_ERROR_TEMP_1006", "sql", a.qualified(c, sc))
+			}
+			_, call := e.(*expr.AggregateCall)
+			return !call
+		})
 		switch k := it.e.Type(); {
 		case k.IsNumeric(), k.IsDatetime(), k.Kind == types.Boolean:
 		default:
 			fixed = false
 		}
 	}
-	keys := x.exprs(p.Columns)
+	var keys []expr.Expr
+	for _, c := range p.Columns {
+		k := *c.(*sql.Name)
+		k.Span = p.Clause // the place that Spark knows of them
+		keys = append(keys, x.name(&k))
+	}
 	used := map[int]bool{}
 	note := func(c *expr.Column) { used[c.Index] = true }
 	for _, it := range aggs {
@@ -42,7 +51,7 @@ func (a *analyzer) pivot(p *sql.Pivot, sc *scope) *scope {
 		}
 	}
 	b := &block{a: a, x: x, sc: sc, at: &sql.Select{Span: p.Span}}
-	values := a.pivotValues(p, x, keys)
+	values, distinct := a.pivotValues(p, x, keys)
 	if fixed {
 		n := len(groups)
 		for i, g := range groups {
@@ -72,7 +81,21 @@ func (a *analyzer) pivot(p *sql.Pivot, sc *scope) *scope {
 			}
 		}
 		agg := newAggregate(inner, groups, names[:n], calls)
-		out := newProject(agg, allColumns(agg), names)
+		es := allColumns(agg)
+		if distinct < len(values) {
+			// Spark takes the values out of an array that has one place for equal ones: rows fail.
+			place := n + distinct*len(aggs)
+			var first []expr.Expr // of the aggregates
+			for i := n; i < place; i += len(aggs) {
+				first = append(first, es[i])
+			}
+			l := a.must(expr.Build("array", first, a.conf.Expr))
+			e, err := expr.NewGetItem(l, expr.IntLit(int32(distinct)), a.conf.Expr)
+			a.check(p.Clause, err)
+			x.place(p.Clause, e)
+			es[place] = e
+		}
+		out := newProject(agg, es, names)
 		return a.aliased(p, newScope(out, columnsOf(out, nil), sc.parent), p.Alias)
 	}
 	g := &grouping{}
@@ -112,7 +135,8 @@ func (v pivotValue) column(aggs []*item, k int) string {
 	return v.name + "_" + aggs[k].name
 }
 
-func (a *analyzer) pivotValues(p *sql.Pivot, x *resolver, keys []expr.Expr) []pivotValue {
+// pivotValues resolves the list of IN; distinct is how many of them differ.
+func (a *analyzer) pivotValues(p *sql.Pivot, x *resolver, keys []expr.Expr) (list []pivotValue, distinct int) {
 	var out []pivotValue
 	seen := map[string]bool{}
 	for _, it := range p.Values {
@@ -153,14 +177,10 @@ func (a *analyzer) pivotValues(p *sql.Pivot, x *resolver, keys []expr.Expr) []pi
 		if it.Alias != "" {
 			v.name = it.Alias
 		}
-		id := strings.Join(texts, "\x00")
-		if seen[id] {
-			a.fail(it, "INVALID_PARAMETER_VALUE", "parameter", "IN", "functionName", "PIVOT", "expected", "each value once, but "+v.name+" stands twice")
-		}
-		seen[id] = true
+		seen[strings.Join(texts, "\x00")] = true
 		out = append(out, v)
 	}
-	return out
+	return out, len(seen)
 }
 
 func (a *analyzer) matches(keys, parts []expr.Expr) expr.Expr {
@@ -274,6 +294,10 @@ func (a *analyzer) unpivot(u *sql.Unpivot, sc *scope) *scope {
 	}
 	var out Node = n
 	if !u.IncludeNulls {
+		y := &resolver{a: a, sc: newScope(n, cols, nil)}
+		for _, name := range u.ValueColumns { // Spark finds them by name, so they have to be the only ones of it
+			y.match(&sql.Name{Span: u.Clause, Parts: []string{name}}, y.sc)
+		}
 		var some expr.Expr
 		for c := range ts {
 			e := a.must(expr.Build("isnotnull", []expr.Expr{columnAt(n, len(n.Out)-width+c)}, a.conf.Expr))

@@ -32,7 +32,7 @@ func (a *analyzer) query(q *sql.Query, outer *scope) Node {
 		a.with(q, outer)
 	}
 	n := a.body(q.Body, outer, q)
-	return a.limits(n, q.Limit, q.Offset)
+	return a.limits(n, q.Limit, q.Offset, q.Body)
 }
 
 func (a *analyzer) with(q *sql.Query, outer *scope) {
@@ -76,13 +76,14 @@ func (a *analyzer) renamed(at sql.Node, n Node, names []string) Node {
 	return newProject(n, allColumns(n), names)
 }
 
-func (a *analyzer) limits(n Node, limit, offset sql.Expr) Node {
+// limits puts LIMIT and OFFSET over n, which body, nil if unknown, is the text of.
+func (a *analyzer) limits(n Node, limit, offset sql.Expr, body sql.Body) Node {
 	l := &Limit{Child: n, N: -1}
 	if limit != nil {
-		l.N = a.count("limit", limit, n)
+		l.N = a.count("limit", limit, n, body)
 	}
 	if offset != nil {
-		l.Offset = a.count("offset", offset, n)
+		l.Offset = a.count("offset", offset, n, body)
 	}
 	if l.N < 0 && offset == nil {
 		return n
@@ -91,13 +92,13 @@ func (a *analyzer) limits(n Node, limit, offset sql.Expr) Node {
 }
 
 // count is the constant of LIMIT or OFFSET over n.
-func (a *analyzer) count(name string, e sql.Expr, over Node) int64 {
+func (a *analyzer) count(name string, e sql.Expr, over Node, body sql.Body) int64 {
 	x := &resolver{a: a, sc: newScope(&OneRow{}, nil, nil)}
 	if n, ok := e.(*sql.Name); ok && x.variableRef(n) == nil {
 		if over.Schema().Index(n.Parts[len(n.Parts)-1]) < 0 {
 			a.failWith(e, unresolvedColumn(n.Parts, columnsOf(over, nil)))
 		}
-		a.fail(e, "INVALID_LIMIT_LIKE_EXPRESSION.IS_UNFOLDABLE", "name", name, "expr", `"`+n.Parts[len(n.Parts)-1]+`"`)
+		a.fail(columnPlace(n, body), "INVALID_LIMIT_LIKE_EXPRESSION.IS_UNFOLDABLE", "name", name, "expr", `"`+n.Parts[len(n.Parts)-1]+`"`)
 	}
 	v := strip(x.expr(e))
 	shown := `"` + v.String() + `"`
@@ -121,6 +122,31 @@ func (a *analyzer) count(name string, e sql.Expr, over Node) int64 {
 		a.fail(e, "INVALID_LIMIT_LIKE_EXPRESSION.IS_NEGATIVE", "name", name, "expr", shown, "v", l.Value.I32[0])
 	}
 	return int64(l.Value.I32[0])
+}
+
+// columnPlace is where a column of a body's output came from, which is the place that Spark knows of it: a
+// plain item of the select list, the whole SELECT for one of a star, else the reference n itself.
+func columnPlace(n *sql.Name, body sql.Body) sql.Node {
+	s, ok := body.(*sql.Select)
+	if !ok {
+		return n
+	}
+	star := false
+	for _, it := range s.Items {
+		c, plain := it.Expr.(*sql.Name)
+		if plain && it.Alias == "" && strings.EqualFold(c.Parts[len(c.Parts)-1], n.Parts[len(n.Parts)-1]) {
+			return c
+		}
+		if _, ok := it.Expr.(*sql.Star); ok {
+			star = true
+		} else if strings.EqualFold(it.Alias, n.Parts[len(n.Parts)-1]) {
+			return n
+		}
+	}
+	if star {
+		return s
+	}
+	return n
 }
 
 // body analyses a body with the ordering of its query q; q is nil for bodies inside set operations.
@@ -352,7 +378,7 @@ func (a *analyzer) castAt(at sql.Node, n Node, ts []types.DataType) Node {
 		return a.castTo(n, ts)
 	}
 	if a.text != "" {
-		pos, _ := sql.Place(a.text, at.Pos())
+		pos, _ := a.placed(at.Pos())
 		for _, e := range p.Exprs {
 			if _, plain := e.(*expr.Column); !plain {
 				expr.SetPos(e, pos)

@@ -98,7 +98,7 @@ func (a *analyzer) recursive(q *sql.Query, c *sql.CTE, outer *scope) Node {
 	n := &Recursion{Anchor: anchor, Step: step, Hole: hole, Out: hole.Out,
 		MaxLevel: a.setting("spark.sql.cteRecursionLevelLimit", 100), MaxRows: int64(a.setting("spark.sql.cteRecursionRowLimit", 1_000_000))}
 	if c.MaxRecursion != nil {
-		n.MaxLevel = int(a.count("max recursion level", c.MaxRecursion, hole))
+		n.MaxLevel = int(a.count("max recursion level", c.MaxRecursion, hole, nil))
 	}
 	return n
 }

@@ -50,7 +50,7 @@ func (x *resolver) build(at sql.Node, name string, args ...expr.Expr) expr.Expr 
 
 func (x *resolver) place(at sql.Node, e expr.Expr) {
 	if x.a.text != "" && at.Pos().End > 0 {
-		pos, _ := sql.Place(x.a.text, at.Pos())
+		pos, _ := x.a.placed(at.Pos())
 		expr.SetPos(e, pos)
 	}
 }
@@ -455,7 +455,7 @@ func (x *resolver) match(n *sql.Name, sc *scope) (*column, []string) {
 		if len(found) > 1 {
 			var names []string
 			for _, c := range found {
-				names = append(names, quoteParts(append(append([]string{}, c.qual...), c.name)))
+				names = append(names, quoteParts(append(append([]string{}, c.qual...), n.Parts[q])))
 			}
 			sort.Strings(names)
 			x.fail(n, "AMBIGUOUS_REFERENCE", "name", quoteParts(n.Parts), "referenceNames", "["+strings.Join(names, ", ")+"]")

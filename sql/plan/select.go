@@ -328,6 +328,8 @@ type block struct {
 	qualify  expr.Expr
 	sort     []Ordering
 	sortAt   []sql.Node
+	orderAll bool
+	orderAt  sql.Span // ORDER BY
 	local    bool
 	at       *sql.Select
 }
@@ -357,6 +359,7 @@ func (b *block) orders(q *sql.Query, distinct bool, y *resolver) {
 		items = localOrder(q)
 		b.local = len(items) > 0
 	}
+	b.orderAll, b.orderAt = q.OrderAll, q.OrderSpan
 	if q.OrderAll {
 		for _, it := range b.items {
 			b.sort = append(b.sort, ordering(it.e, items[0]))

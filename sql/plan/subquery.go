@@ -48,7 +48,7 @@ func (x *resolver) scalarSubquery(q *sql.Scalar) expr.Expr {
 	}
 	sub := &subquery{kind: scalarQuery, node: n, out: s[0].Type, null: true, text: "scalarsubquery(" + outerNames(n) + ")"}
 	if x.a.text != "" {
-		sub.pos, _ = sql.Place(x.a.text, q.Span)
+		sub.pos, _ = x.a.placed(q.Span)
 	}
 	return sub
 }

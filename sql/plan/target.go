@@ -174,7 +174,7 @@ func (a *analyzer) stored(at sql.Node, g *target, f types.Field, v expr.Expr, in
 	}
 	var pos errs.Pos
 	if a.text != "" {
-		pos, _ = sql.Place(a.text, at.Pos())
+		pos, _ = a.placed(at.Pos())
 	}
 	return expr.StoredCast(v, f.Type, types.Quote(f.Name), pos, a.conf.Expr)
 }
