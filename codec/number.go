@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
+
+	"streamlab/columnar"
 )
 
 var pow10f = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
@@ -201,18 +203,9 @@ func AppendDouble(dst []byte, f float64, bitSize int) []byte {
 		return append(dst, ".0"...)
 	}
 	var buf [32]byte
-	s := strconv.AppendFloat(buf[:0], f, 'e', -1, bitSize)
-	if bitSize == 64 && a == math.SmallestNonzeroFloat64 {
-		s = []byte("4.9e-324")
-		if f < 0 {
-			s = []byte("-4.9e-324")
-		}
-	}
-	if bitSize == 32 && a == math.SmallestNonzeroFloat32 {
-		s = []byte("1.4e-45")
-		if f < 0 {
-			s = []byte("-1.4e-45")
-		}
+	s := columnar.AppendScientific(buf[:0], a, bitSize)
+	if f < 0 {
+		dst = append(dst, '-')
 	}
 	point := false
 	e := 0

@@ -155,24 +155,15 @@ func AppendDouble(dst []byte, f float64, bitSize int) []byte {
 		return append(dst, ".0"...)
 	}
 	var buf [32]byte
-	s := strconv.AppendFloat(buf[:0], f, 'e', -1, bitSize)
+	s := columnar.AppendScientific(buf[:0], a, bitSize)
+	if f < 0 {
+		dst = append(dst, '-')
+	}
 	e := 0
 	for s[e] != 'e' {
 		e++
 	}
 	mantissa, exp := s[:e], s[e+1:]
-	if bitSize == 64 && a == 5e-324 {
-		mantissa = []byte("4.9")
-		if f < 0 {
-			mantissa = []byte("-4.9")
-		}
-	}
-	if bitSize == 32 && float32(a) == math.SmallestNonzeroFloat32 {
-		mantissa = []byte("1.4")
-		if f < 0 {
-			mantissa = []byte("-1.4")
-		}
-	}
 	point := false
 	for _, c := range mantissa {
 		point = point || c == '.'

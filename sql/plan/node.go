@@ -148,6 +148,7 @@ const (
 type Bound struct {
 	Kind   BoundKind
 	Offset expr.Expr
+	text   string // as Spark prints the bound; "" is made from the offset
 }
 
 // Frame is the rows that a window function sees; Rows false is RANGE.

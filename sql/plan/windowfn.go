@@ -393,6 +393,14 @@ func (x *resolver) bound(f *sql.FuncCall, w *WindowCall, fr *sql.Frame, b sql.Bo
 	} else {
 		out.Offset = c
 	}
+	switch kind := out.Kind; {
+	case kind == Preceding && c != expr.Expr(l): // the cast stands around the negation and hides it
+		out.text = "(- " + e.String() + ") FOLLOWING"
+	case kind == Preceding:
+		out.text = e.String() + " PRECEDING"
+	default:
+		out.text = e.String() + " FOLLOWING"
+	}
 	return out
 }
 
@@ -404,7 +412,11 @@ func boundText(b Bound) string {
 		return "CURRENT ROW"
 	case UnboundedFollowing:
 		return "UNBOUNDED FOLLOWING"
-	case Preceding:
+	}
+	if b.text != "" {
+		return b.text
+	}
+	if b.Kind == Preceding {
 		return b.Offset.String() + " PRECEDING"
 	}
 	return b.Offset.String() + " FOLLOWING"
@@ -422,7 +434,7 @@ func frameText(f Frame) string {
 func negatedFrameText(f Frame) string {
 	text := frameText(f)
 	for _, b := range []Bound{f.From, f.To} {
-		if b.Kind == Preceding {
+		if b.Kind == Preceding && !strings.HasPrefix(b.text, "(- ") {
 			text = strings.Replace(text, boundText(b), "(- "+b.Offset.String()+") FOLLOWING", 1)
 		}
 	}
