@@ -212,7 +212,7 @@ func (b *block) group(g *grouping) {
 			session = i
 		}
 	}
-	inClause := false
+	inClause, inOrder := false, false
 	var rewrite func(e expr.Expr) expr.Expr
 	rewrite = func(e expr.Expr) expr.Expr {
 		if i, ok := keyIDs[identity(e)]; ok {
@@ -252,7 +252,7 @@ func (b *block) group(g *grouping) {
 					cols = append(cols, column{name: k.name, index: i})
 				}
 				for i, k := range g.keys {
-					if c, ok := k.(*expr.Column); ok && !b.isItemName(c.Field.Name) {
+					if c, ok := k.(*expr.Column); ok && !inOrder && !b.isItemName(c.Field.Name) {
 						cols = append(cols, column{name: c.Field.Name, index: i})
 					}
 				}
@@ -281,6 +281,7 @@ func (b *block) group(g *grouping) {
 	if b.qualify != nil {
 		b.qualify = rewrite(b.qualify)
 	}
+	inOrder = true
 	for i := range b.sort {
 		b.sort[i].Child = rewrite(b.sort[i].Child)
 	}

@@ -93,7 +93,7 @@ func (a *analyzer) limits(n Node, limit, offset sql.Expr, body sql.Body) Node {
 
 // count is the constant of LIMIT or OFFSET over n.
 func (a *analyzer) count(name string, e sql.Expr, over Node, body sql.Body) int64 {
-	x := &resolver{a: a, sc: newScope(&OneRow{}, nil, nil)}
+	x := &resolver{a: a, sc: newScope(over, columnsOf(over, nil), nil)}
 	if n, ok := e.(*sql.Name); ok && x.variableRef(n) == nil {
 		if over.Schema().Index(n.Parts[len(n.Parts)-1]) < 0 {
 			a.failWith(e, unresolvedColumn(n.Parts, columnsOf(over, nil)))
