@@ -222,6 +222,11 @@ func (d *driver) open(ctx context.Context) error {
 		Conf: d.conf.Get, Zone: d.conf.zone(), Dir: d.s.workspace, Out: d.s.console(d.q.name), Notice: d.notice,
 		Durable: d.conf.Get(keyDurability) == "power" && !d.temporary})
 	d.sink = sink
+	if r, ok := sink.(interface{ Restart(context.Context) error }); ok && d.p.mode == sinks.Complete && !d.conf.flag(keyMemoryResume) {
+		if err := r.Restart(ctx); err != nil {
+			return err
+		}
+	}
 	if own, ok := sink.(*deltaSink); ok {
 		own.own = d.readsTable
 	}

@@ -374,6 +374,9 @@ func (w *windowPart) bound(c *plan.WindowCall, b plan.Bound, k int, end bool) (i
 	}
 	d, ok := constant(b.Offset)
 	if !ok {
+		if _, err := expr.Const(b.Offset, expr.Conf{ANSI: true}); err != nil { // its cast fails for all rows
+			return 0, err
+		}
 		return 0, refuse("a frame bound that is no constant")
 	}
 	if b.Kind == plan.Preceding {

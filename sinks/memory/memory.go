@@ -136,6 +136,31 @@ func (s *sink) open(ctx context.Context) error {
 	return nil
 }
 
+// Restart empties the table, as a run of a query in Spark begins with an empty view whatever runs before it
+// wrote. All batches, repeated ones too, are then written anew, so it is for complete mode, whose first batch
+// brings all rows.
+func (s *sink) Restart(ctx context.Context) error {
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return s.failed(err)
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx, "DELETE FROM "+quote(s.def.QueryName)); err != nil {
+		return s.failed(err)
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE _streamlab_batches SET batch_id = -1 WHERE name = ?`, s.def.QueryName); err != nil {
+		return s.failed(err)
+	}
+	if err := tx.Commit(); err != nil {
+		return s.failed(err)
+	}
+	s.last = -1
+	return nil
+}
+
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // create is the statement that makes the table. Names that differ in case only get a number, since SQLite

@@ -383,7 +383,12 @@ func (x *resolver) bound(f *sql.FuncCall, w *WindowCall, fr *sql.Frame, b sql.Bo
 	if fr.Rows {
 		want = l.Type() // frame refuses what is not INT
 	}
-	c := expr.CastTo(l, want, x.a.conf.Expr)
+	in := expr.Expr(l)
+	if out.Kind == Preceding && want.IsNumeric() && l.Type().Kind == types.String { // what is negated is a DOUBLE
+		in = expr.CastTo(l, types.Of(types.Double), x.a.conf.Expr)
+		x.place(b.Span, in)
+	}
+	c := expr.CastTo(in, want, x.a.conf.Expr)
 	if c != expr.Expr(l) {
 		x.place(b.Span, c)
 	}
