@@ -140,7 +140,7 @@ func (p *parser) primary() Relation {
 	if stream { // over a query it is read as a function, whose arguments no query can be
 		p.skip(1)
 	}
-	if !p.isName(0) && !(stream && p.isSym("(")) || strict[p.word(0)] {
+	if !p.isName(0) && !(stream && p.isSym("(")) {
 		p.unexpected()
 	}
 	if f := p.funcAhead(); f {
