@@ -195,6 +195,9 @@ func newCheckpointCommand(a *app) *cobra.Command {
 			defer w.Close()
 			defer cp.Close()
 			n := batchOr(cp, batch)
+			if _, pending := cp.Pending(); pending && n < 0 {
+				n = 0 // the first batch is planned and not yet committed
+			}
 			o, ok, err := cp.Offsets(n)
 			if err != nil {
 				return err

@@ -242,6 +242,11 @@ func unknownSubcommand(cmd *cobra.Command, args []string) error {
 // workbench opens the screens, in a child of a guard that puts the terminal right whatever happens.
 func (a *app) workbench(ctx context.Context, args []string, theme string, noStart bool) error {
 	if !isTerminal(os.Stdin) || !isTerminal(os.Stdout) {
+		if len(args) == 1 { // a mistyped command is taken for a lab: better to hear that there is none
+			if path, err := a.find(args[0]); err != nil || !exists(path) {
+				return errors.Join(err, fmt.Errorf("%q is no command, no shipped lab and no file", args[0]))
+			}
+		}
 		fmt.Fprintln(a.err, "error: the workbench needs a terminal.")
 		fmt.Fprintln(a.err, "  try: streamlab run LAB runs a lab without one; streamlab --help lists all commands")
 		return exitCode(2)

@@ -48,6 +48,8 @@ func TestMistakesOnTheCommandLineAreRefused(t *testing.T) {
 		{"checkpoint frob", 2, `unknown command "frob"`},
 		{"checkpoint sho", 2, "did you mean show"},
 		{"lab frob", 2, "unknown command"},
+		{"frob", 2, `"frob" is no command`},
+		{"run LAB --once --conf =", 3, "--conf"},
 		{"checkpoint", 0, "Available Commands"},
 		{"version -o xml", 3, "--output"},
 		{"run LAB --progress loud", 3, "--progress"},

@@ -24,7 +24,7 @@ func (a *app) settings() (map[string]string, error) {
 	m := map[string]string{}
 	for _, kv := range a.conf {
 		k, v, ok := strings.Cut(kv, "=")
-		if !ok {
+		if !ok || strings.TrimSpace(k) == "" {
 			return nil, errs.New("LAB_VALUE", "key", "--conf", "expected", "KEY=VALUE")
 		}
 		m[k] = v

@@ -77,7 +77,7 @@ func readAll(f file) ([]byte, error) {
 	url := codec.FileURL(f.path)
 	h, err := vfs.OS.Open(f.path)
 	if err != nil {
-		return nil, errs.Wrap(err, "FAILED_READ_FILE.FILE_NOT_EXIST", "path", url)
+		return nil, notOpened(err, url)
 	}
 	defer h.Close()
 	data := make([]byte, f.size)

@@ -2,7 +2,9 @@ package files
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -243,10 +245,19 @@ func (s *shape) input(f file, from, to int64) codec.Input {
 	return codec.Input{Path: codec.FileURL(f.path), From: from, To: to, Open: func() (codec.File, error) {
 		h, err := vfs.OS.Open(f.path)
 		if err != nil {
-			return nil, errs.Wrap(err, "FAILED_READ_FILE.FILE_NOT_EXIST", "path", codec.FileURL(f.path))
+			return nil, notOpened(err, codec.FileURL(f.path))
 		}
 		return h, nil
 	}}
+}
+
+// notOpened says why a file could not be opened. One that is there and may not be read is no missing file,
+// which the option ignoreMissingFiles would pass over.
+func notOpened(err error, url string) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return errs.Wrap(err, "FAILED_READ_FILE.FILE_NOT_EXIST", "path", url)
+	}
+	return errs.Wrap(err, "FAILED_READ_FILE.NO_HINT", "path", url)
 }
 
 // readable refuses, before anything is read, columns that the format cannot read. What is left of readErr
