@@ -96,7 +96,6 @@ type ParquetWriter struct {
 
 // leafWriter holds the scratch of one leaf.
 type leafWriter struct {
-	def, rep       []int16
 	maxDef, maxRep int16
 	length         int // of fixed byte arrays
 

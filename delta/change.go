@@ -283,9 +283,7 @@ func (c *change) Commit(ctx context.Context, o catalog.Outcome) error {
 		}
 		n.cdcFiles = int64(len(changes))
 	}
-	for _, a := range w.Actions() {
-		adds = append(adds, a)
-	}
+	adds = append(adds, w.Actions()...)
 	var all []Action
 	if tag := c.intent.Tag; tag.App != "" {
 		at := now

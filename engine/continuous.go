@@ -52,7 +52,6 @@ type epochs struct {
 	ends     time.Time
 	eager    bool // the interval is 0: an epoch ends with its first rows
 	ended    bool
-	stopping bool
 	task     *exec.Task
 }
 

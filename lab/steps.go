@@ -55,9 +55,6 @@ type Expectation struct {
 	Pos     errs.Pos
 }
 
-// actions says which fields each kind of `do` has: the plain value of the key, then the keys of its mapping.
-var actions = []string{"start", "stop", "restart", "await", "step", "feed", "sql", "crash", "advanceClock", "deleteCheckpoint", "write"}
-
 func (d *decoder) lesson(l *Lab, v *value) {
 	d.fields("lesson", v, map[string]func(*value){
 		"area": d.line("area", &l.Lesson.Area), "goal": d.line("goal", &l.Lesson.Goal), "trap": d.line("trap", &l.Lesson.Trap),

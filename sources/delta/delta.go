@@ -133,8 +133,6 @@ type Source struct {
 	snapshotAt                    int64
 	snapshotFiles                 []delta.DataFile
 	pruned                        types.Schema
-	reported                      sources.Offset
-	ready                         chan struct{}
 }
 
 // commit is what a version gives the stream.

@@ -12,8 +12,7 @@ import (
 // digit; a NULL element makes the result NULL.
 
 var (
-	tFloat  = types.Of(types.Float)
-	tVector = types.ArrayOf(tFloat, true)
+	tFloat = types.Of(types.Float)
 )
 
 func vectorFunctions() []Function {
