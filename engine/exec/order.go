@@ -268,6 +268,9 @@ func (o *rangeScan) part(r *run, w, p int, to emit) error {
 	v := columnar.NewVec(types.Of(types.BigInt), columnar.Slice)
 	x, done := o.start, o.step > 0 && o.start >= o.end || o.step < 0 && o.start <= o.end
 	for !done {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
 		n := 0
 		v.I64 = v.I64[:columnar.Slice]
 		for n < columnar.Slice && !done {
