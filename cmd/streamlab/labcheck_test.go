@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A test that crashes a query runs this binary again as the program.
@@ -82,7 +83,7 @@ func TestEveryShippedLabShowsWhatItSays(t *testing.T) {
 				t.Fatal(err)
 			}
 			a := &app{in: strings.NewReader(""), out: &strings.Builder{}, err: &strings.Builder{}}
-			n, err := a.checkLab(context.Background(), path, 0)
+			n, err := a.checkLab(context.Background(), path, 2*time.Minute)
 			if err != nil {
 				t.Fatalf("after %d steps: %v", n, err)
 			}
