@@ -76,6 +76,7 @@ func NewParquetFormat(s types.Schema, c Codec) (*ParquetFormat, error) {
 	if err != nil {
 		return nil, err
 	}
+	schema.NewSchema(root) // the library keeps the paths of nodes at their first use: before writers share them
 	codecs := map[string]compress.Compression{"snappy": compress.Codecs.Snappy, "gzip": compress.Codecs.Gzip, "zstd": compress.Codecs.Zstd,
 		"lz4": compress.Codecs.Lz4, "lz4_raw": compress.Codecs.Lz4Raw, "brotli": compress.Codecs.Brotli, "none": compress.Codecs.Uncompressed}
 	props := parquet.NewWriterProperties(parquet.WithCompression(codecs[c.Name]), parquet.WithVersion(parquet.V2_LATEST),

@@ -111,6 +111,8 @@ type encoder struct {
 	// anyLong says that some row holds a long value: its middle word is then an index into long.
 	anyLong bool
 	idx     []int32
+	pos     []uint32 // of table.probe: the first slot of each row
+	touch   uint64   // of table.probe: keeps its loads
 }
 
 type longValues struct {

@@ -24,8 +24,6 @@ type table struct {
 	epoch   uint32
 	dirty   []uint32
 	dead    []uint32 // removed in this batch; their records are kept until the batch is saved
-	pos     []uint32
-	touch   uint64
 	track   bool     // collect new groups in fresh
 	onlyNew bool     // groups that were there are not touched
 	fresh   []uint32 // new groups since the owner looked
@@ -109,7 +107,7 @@ func (t *table) upsert(e *encoder, out []uint32) (created int) {
 	mask := uint64(len(t.slots) - 1)
 	for k := range n {
 		h := e.hash[k]
-		i := uint64(t.pos[k])
+		i := uint64(e.pos[k])
 		gone := int64(-1)
 		var g uint32
 		found := false
@@ -155,23 +153,24 @@ func (t *table) upsert(e *encoder, out []uint32) (created int) {
 	return t.live - before
 }
 
-// probe loads the slots and records of all rows first, so that their misses overlap.
+// probe loads the slots and records of all rows first, so that their misses overlap. What it needs for that is
+// the encoder's: several workers may look into one table.
 func (t *table) probe(e *encoder) {
-	t.pos = grow(t.pos[:0], e.n)
+	e.pos = grow(e.pos[:0], e.n)
 	for k, h := range e.hash[:e.n] {
-		t.pos[k] = uint32(t.home(h))
+		e.pos[k] = uint32(t.home(h))
 	}
 	if len(t.slots) < 1<<15 {
 		return
 	}
 	var sum uint64
 	for k, h := range e.hash[:e.n] {
-		s := t.slots[t.pos[k]]
+		s := t.slots[e.pos[k]]
 		if s != 0 && (s^h)>>32 == 0 {
 			sum += *(*uint64)(t.rec.Ptr(uint32(s)-1, recHash))
 		}
 	}
-	t.touch = sum
+	e.touch = sum
 }
 
 // find gives the groups of the encoder's rows, noGroup where there is none.
@@ -180,7 +179,7 @@ func (t *table) find(e *encoder, out []uint32) {
 	mask := uint64(len(t.slots) - 1)
 	for k := range e.n {
 		h := e.hash[k]
-		i := uint64(t.pos[k])
+		i := uint64(e.pos[k])
 		g := noGroup
 		for {
 			s := t.slots[i]
