@@ -147,6 +147,9 @@ func TestLeftoversAreDeleted(t *testing.T) {
 		dir := t.TempDir()
 		c := mustOpen(t, dir, Options{})
 		run(t, c, 2)
+		if err := c.anchor.wait(); err != nil { // it is written beside what follows, and looks at the hook too
+			t.Fatal(err)
+		}
 		c.hook = func(p string) error {
 			if p == point {
 				return errCrash
