@@ -237,7 +237,7 @@ func (p *Player) look(ctx context.Context, x Expectation) (seen string, ok bool,
 		if !kept {
 			return "no micro-batch", len(x.Rows) == 0, nil
 		}
-		return compare(cells(rows, q.OutputSchema()), false)
+		return compare(Cells(rows, q.OutputSchema()), false)
 	case "progress":
 		last := q.LastProgress()
 		if last == nil {
@@ -294,7 +294,7 @@ func (p *Player) ask(ctx context.Context, text Text) ([][]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cells(rows, schema), nil
+	return Cells(rows, schema), nil
 }
 
 // state reads the rows of a query's first stateful operator after its newest batch: key, then value.
@@ -317,11 +317,11 @@ func (p *Player) state(ctx context.Context, name string, q *engine.StreamingQuer
 	if err != nil {
 		return nil, err
 	}
-	return cells(rows, schema), nil
+	return Cells(rows, schema), nil
 }
 
-// cells prints rows as the console sink does, null as NULL.
-func cells(batches []arrow.RecordBatch, schema types.Schema) [][]string {
+// Cells prints rows as the console sink does, a list of texts a row; null is NULL. No rows is an empty list.
+func Cells(batches []arrow.RecordBatch, schema types.Schema) [][]string {
 	rows := [][]string{}
 	var buf []byte
 	for _, rb := range batches {

@@ -244,7 +244,7 @@ func newCheckpointCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.table("state", schema.Names(), cellsOf(batches, schema, 0))
+			return a.table("state", schema.Names(), lab.Cells(batches, schema))
 		},
 	}
 	state.Flags().Int64Var(&batch, "batch", -1, "batch; default the newest")

@@ -422,7 +422,7 @@ func resultOf(batches []arrow.RecordBatch, schema types.Schema, filter string, l
 	for _, f := range schema {
 		r.Columns = append(r.Columns, screen.Column{Name: f.Name, Type: f.Type.Simple(), Right: f.Type.IsNumeric()})
 	}
-	for _, row := range cellsOf(batches, schema, 0) {
+	for _, row := range lab.Cells(batches, schema) {
 		if filter != "" && !strings.Contains(strings.Join(row, "\x00"), filter) {
 			continue
 		}

@@ -11,14 +11,13 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
-	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/spf13/cobra"
 
-	"streamlab/codec"
 	"streamlab/columnar"
 	"streamlab/engine"
+	"streamlab/lab"
 	"streamlab/sinks/memory"
 	"streamlab/sql/types"
 )
@@ -117,35 +116,14 @@ func (a *app) sparkSQL(ctx context.Context, args []string, statements []string) 
 		if err != nil {
 			return err
 		}
-		if err := a.tableOf("row", schema.Names(), cellsOf(batches, schema, 0), nullsOf(batches, schema)); err != nil {
+		if err := a.tableOf("row", schema.Names(), lab.Cells(batches, schema), nullsOf(batches, schema)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// cellsOf prints rows as texts; limit 0 is all.
-func cellsOf(batches []arrow.RecordBatch, schema types.Schema, limit int) [][]string {
-	var rows [][]string
-	var buf []byte
-	for _, rb := range batches {
-		vs := columnar.Vectors(rb, schema)
-		for i := range int(rb.NumRows()) {
-			if limit > 0 && len(rows) == limit {
-				return rows
-			}
-			row := make([]string, len(vs))
-			for j := range vs {
-				buf = codec.AppendDisplay(buf[:0], &vs[j], i, time.UTC)
-				row[j] = string(buf)
-			}
-			rows = append(rows, row)
-		}
-	}
-	return rows
-}
-
-// nullsOf tells which cells of cellsOf are null.
+// nullsOf tells which cells of lab.Cells are null.
 func nullsOf(batches []arrow.RecordBatch, schema types.Schema) func(row, column int) bool {
 	ends := make([]int, 0, len(batches))
 	vectors := make([][]columnar.Vec, 0, len(batches))
