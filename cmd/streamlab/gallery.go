@@ -110,6 +110,7 @@ func (g *gallery) Open(ctx context.Context, path string) (screen.Workbench, erro
 	if !g.noStart {
 		// A refused query shows its refusal on its own line; the others run.
 		_ = w.StartAll(ctx, lab.StartOptions{})
+		b.started = len(w.Running()) > 0
 	}
 	return b, nil
 }

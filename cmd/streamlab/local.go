@@ -28,6 +28,7 @@ type localLab struct {
 	consoles map[string]*consoleText
 	cache    map[string]*cachedSnapshot
 	lesson   *lesson // nil: the lab has no steps
+	started  bool    // opening the lab started queries
 
 	play sync.Mutex // held while a step is played
 }
@@ -80,6 +81,7 @@ func (b *localLab) console(query string) *consoleText {
 func (b *localLab) Lab() screen.LabInfo {
 	l := b.w.Lab
 	info := screen.LabInfo{Name: l.Name, Title: l.About, About: l.Teaches, Path: l.File, Folder: b.w.Session().Workspace()}
+	info.Started = b.started
 	b.mu.Lock()
 	if b.lesson != nil {
 		info.Steps = b.lesson.steps

@@ -84,6 +84,20 @@ queries:
 	}
 }
 
+// A lab that starts its queries is opened on their rows, although it has steps.
+func TestALabThatRunsIsLookedAtFirst(t *testing.T) {
+	b := opened(t, `
+sources: {ticks: {format: rate}}
+queries:
+  - {queryName: q, from: ticks, format: console}
+steps:
+  - {title: one, do: [{step: q}]}
+`)
+	if l := b.Lab(); !l.Started || len(l.Steps) != 1 {
+		t.Errorf("%+v", l)
+	}
+}
+
 func TestStepsOfALessonAreRemembered(t *testing.T) {
 	ctx := context.Background()
 	text := `
@@ -99,6 +113,9 @@ steps:
 		if err := b.Do(ctx, screen.Command{Verb: screen.RunStep, Step: i}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if b.Lab().Started {
+		t.Error("a lesson that holds its queries back counts as started")
 	}
 	steps := b.Lab().Steps
 	if steps[0].State != screen.StepSeen || !strings.Contains(steps[0].Found, "Three lines.") || steps[1].State != screen.StepFailed {

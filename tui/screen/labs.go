@@ -176,7 +176,7 @@ func (s *Labs) reallyOpen(path string) Effect {
 				return Effect{Error: AsError(err), Close: old != nil}
 			}
 			e := Effect{Open: w, Tab: 1, Jobs: []Job{s.load()}}
-			if len(w.Lab().Steps) > 0 {
+			if l := w.Lab(); len(l.Steps) > 0 && !l.Started { // rows that flow come first; the steps are a key away
 				e.Tab, e.Push = 4, NewSteps(s.sh)
 			}
 			return e

@@ -70,6 +70,8 @@ type LabInfo struct {
 	Path   string // of the lab file
 	Folder string // everything the lab writes is in here
 	Steps  []Step // of a guided lab; nil otherwise. A new slice whenever a step changed.
+	// Started says that opening the lab started queries: it is looked at before its steps are played.
+	Started bool
 }
 
 // StepState says how far a step is.
