@@ -563,7 +563,7 @@ func (d *driver) runBatch(ctx context.Context) error {
 	}
 	err = d.timed("addBatch", func() error {
 		err := d.sink.AddBatch(ctx, sinks.Batch{ID: d.batch, QueryID: d.q.id, RunID: d.q.runID, QueryName: d.q.name, Mode: d.p.mode,
-			Schema: d.p.node.Schema(), Parts: d.samples.wrap(d.batch, d.plan.Partitions(ctx, task)), Replay: d.replay})
+			Schema: d.p.node.Schema(), Parts: d.samples.wrap(d.batch, points(d.plan.Partitions(ctx, task))), Replay: d.replay})
 		if errors.Is(err, sinks.ErrSkipped) {
 			if len(d.plan.Stateful()) == 0 {
 				return nil

@@ -2,7 +2,10 @@
 // it is killed at a random moment or at a named point of the batch protocol, then started again. At the end it
 // may drain, and every row must be there exactly once.
 //
-//	go run ./cmd/killtest -lab numbers -kills 100
+// The sinks lab has one query for each kind of sink, with a workspace of its own; the broker that the Kafka sink
+// writes to lives in this process, which is not killed, or is the one that -kafka names.
+//
+//	go run ./cmd/killtest -lab sinks -kills 200
 package main
 
 import (
@@ -11,29 +14,34 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"streamlab/internal/broker"
 	"streamlab/labs"
 	"streamlab/sinks/memory"
 )
 
 // points are where the child kills itself; an empty one is killed from outside at a random time.
-var points = []string{"", "plan.begin", "", "plan.before_wal", "plan.after_wal", "", "exec.begin", "sink.stage.begin", "", "sink.stage.mid",
-	"sink.stage.synced", "", "sink.commit.before", "sink.commit.after", "", "state.mid", "state.end", "commit.before", "", "commit.after",
-	"anchor.before", "anchor.after"}
+var points = []string{"", "plan.begin", "", "plan.before_wal", "plan.after_wal", "", "exec.begin", "exec.first_row", "", "exec.end",
+	"sink.stage.begin", "", "sink.stage.mid", "sink.stage.synced", "", "sink.commit.before", "sink.commit.after", "", "state.mid", "state.end",
+	"commit.before", "", "commit.after", "anchor.before", "anchor.after", "", "cleanup.before", "cleanup.mid", "", "compact.mid", "purge.mid"}
 
 func main() {
 	name := flag.String("lab", "numbers", "numbers, flights or sinks")
 	kills := flag.Int("kills", 100, "how many times the child is killed")
 	seed := flag.Uint64("seed", 1, "of the random times")
+	sink := flag.String("sink", "", "only this sink of the sinks lab")
+	server := flag.String("kafka", "", "host:port of a broker for the Kafka sink, instead of one in this process")
 	flag.Parse()
-	if err := run(*name, *kills, *seed); err != nil {
+	if err := run(*name, *sink, *server, *kills, *seed); err != nil {
 		fmt.Fprintln(os.Stderr, "killtest:", err)
 		os.Exit(1)
 	}
@@ -41,10 +49,27 @@ func main() {
 
 type loop struct {
 	bin, lab, dir string
+	broker        string // address
 	rng           *rand.Rand
+	out           *os.File // takes what the child prints; may be nil
+	hits          map[string]int
+	first         int // numbers that are there before the first start
 }
 
-func run(name string, kills int, seed uint64) error {
+// places says how often the child was killed where.
+func (l *loop) places() string {
+	var list []string
+	for _, p := range slices.Sorted(maps.Keys(l.hits)) {
+		where := p
+		if p == "" {
+			where = "at random"
+		}
+		list = append(list, fmt.Sprint(where, " ", l.hits[p]))
+	}
+	return strings.Join(list, ", ")
+}
+
+func run(name, sink, server string, kills int, seed uint64) error {
 	dir, err := os.MkdirTemp("", "killtest-")
 	if err != nil {
 		return err
@@ -54,16 +79,15 @@ func run(name string, kills int, seed uint64) error {
 	if out, err := exec.Command("go", "build", "-o", l.bin, "./cmd/streamlab").CombinedOutput(); err != nil {
 		return fmt.Errorf("build: %v\n%s", err, out)
 	}
-	from := name
+	l.broker = server
+	l.hits = map[string]int{}
 	if name == "sinks" {
-		from = "numbers" // its data; the lab is one of this program
+		return l.sinks(sink, kills)
 	}
-	if l.lab, err = labs.Unpack(from, dir); err != nil {
+	if l.lab, err = labs.Unpack(name, dir); err != nil {
 		return err
 	}
 	switch name {
-	case "sinks":
-		return l.sinks(kills)
 	case "numbers":
 		return l.numbers(kills)
 	case "flights":
@@ -77,9 +101,12 @@ func run(name string, kills int, seed uint64) error {
 func (l *loop) kill(k int, args ...string) (bool, error) {
 	point := points[k%len(points)]
 	cmd := exec.Command(l.bin, append([]string{"run", l.lab, "--progress", "none"}, args...)...)
-	cmd.Dir = l.dir
+	cmd.Dir, cmd.Env = l.dir, l.environment()
+	if l.out != nil {
+		cmd.Stdout = l.out
+	}
 	if point != "" {
-		cmd.Env = append(os.Environ(), "STREAMLAB_UNSAFE_FAULTS=1", fmt.Sprintf("STREAMLAB_FAULT=%s@%d=kill", point, 1+l.rng.IntN(3)))
+		cmd.Env = append(cmd.Env, "STREAMLAB_UNSAFE_FAULTS=1", fmt.Sprintf("STREAMLAB_FAULT=%s@%d=kill", point, 1+l.rng.IntN(3)))
 	}
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -95,6 +122,7 @@ func (l *loop) kill(k int, args ...string) (bool, error) {
 	}
 	err := cmd.Wait()
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() && ws.Signal() == syscall.SIGKILL {
+		l.hits[point]++
 		return true, nil
 	}
 	if err != nil && cmd.ProcessState.ExitCode() != 143 {
@@ -103,35 +131,48 @@ func (l *loop) kill(k int, args ...string) (bool, error) {
 	return false, nil
 }
 
+func (l *loop) environment() []string {
+	if l.broker == "" {
+		return os.Environ()
+	}
+	return append(os.Environ(), broker.Parent+"="+l.broker)
+}
+
 func (l *loop) drain(flags ...string) error {
 	cmd := exec.Command(l.bin, append([]string{"run", l.lab, "--available-now"}, flags...)...)
-	cmd.Dir = l.dir
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("drain: %v\n%s", err, out)
+	cmd.Dir, cmd.Env = l.dir, l.environment()
+	if l.out != nil {
+		cmd.Stdout = l.out
+	}
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("drain: %v\n%s", err, stderr.String())
 	}
 	return nil
 }
 
-// grow adds a file of ten numbers and starts the lab, again and again, until it was killed so many times. last
+// grow adds three files of five numbers each and starts the lab, again and again, until it was killed so many times. last
 // is the largest number there is.
 func (l *loop) grow(kills int, flags ...string) (last, starts int, err error) {
-	last = 30
+	last = l.first
 	for killed := 0; killed < kills; starts++ {
 		if starts > 20*kills {
 			return last, starts, fmt.Errorf("%d starts and only %d kills", starts, killed)
 		}
-		f := filepath.Join(l.dir, "data", "numbers", fmt.Sprintf("more-%05d.txt", starts))
-		var b strings.Builder
-		for range 10 {
-			last++
-			fmt.Fprintln(&b, last)
-		}
-		if err := os.WriteFile(f+".tmp", []byte(b.String()), 0o644); err != nil {
-			return last, starts, err
-		}
-		if err := os.Rename(f+".tmp", f); err != nil {
-			return last, starts, err
+		for k := range 3 {
+			f := filepath.Join(l.dir, "data", "numbers", fmt.Sprintf("more-%05d-%d.txt", starts, k))
+			var b strings.Builder
+			for range 5 {
+				last++
+				fmt.Fprintln(&b, last)
+			}
+			if err := os.WriteFile(f+".tmp", []byte(b.String()), 0o644); err != nil {
+				return last, starts, err
+			}
+			if err := os.Rename(f+".tmp", f); err != nil {
+				return last, starts, err
+			}
 		}
 		hit, err := l.kill(starts, append([]string{"--available-now"}, flags...)...)
 		if err != nil {
@@ -145,6 +186,7 @@ func (l *loop) grow(kills int, flags ...string) (last, starts int, err error) {
 }
 
 func (l *loop) numbers(kills int) error {
+	l.first = 30
 	last, starts, err := l.grow(kills)
 	if err != nil {
 		return err

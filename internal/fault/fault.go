@@ -35,6 +35,9 @@ func init() {
 	}
 }
 
+// Active says whether faults are on: whether passing a point may do anything at all.
+func Active() bool { return active.Load() }
+
 // Point is passed where a crash must be survived. It returns an error only for an errno action.
 func Point(name string) error {
 	if !active.Load() {

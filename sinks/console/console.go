@@ -15,6 +15,7 @@ import (
 	"streamlab/codec"
 	"streamlab/columnar"
 	"streamlab/errs"
+	"streamlab/internal/fault"
 	"streamlab/sinks"
 	"streamlab/sources"
 )
@@ -71,6 +72,9 @@ func (s *sink) NumOutputRows() int64 { return s.number }
 
 // AddBatch reads the whole batch and prints its first rows in one write.
 func (s *sink) AddBatch(ctx context.Context, b sinks.Batch) error {
+	if err := fault.Point("sink.stage.begin"); err != nil {
+		return err
+	}
 	table := newTable(b.Schema.Names(), s.cut)
 	total := int64(0)
 	err := sinks.Each(ctx, b, func(_ int, rb arrow.RecordBatch) error {
@@ -108,6 +112,11 @@ func (s *sink) AddBatch(ctx context.Context, b sinks.Batch) error {
 			out = append(out, 's')
 		}
 	}
-	_, err = s.out.Write(append(out, '\n'))
-	return err
+	if err := fault.Point("sink.commit.before"); err != nil {
+		return err
+	}
+	if _, err = s.out.Write(append(out, '\n')); err != nil {
+		return err
+	}
+	return fault.Point("sink.commit.after")
 }

@@ -10,6 +10,7 @@ import (
 
 	"streamlab/columnar"
 	"streamlab/errs"
+	"streamlab/internal/fault"
 	"streamlab/internal/safego"
 	"streamlab/sinks"
 )
@@ -37,12 +38,18 @@ func (s *writerSink) Description() string  { return "ForeachWriterTable" }
 func (s *writerSink) NumOutputRows() int64 { return -1 }
 
 func (s *writerSink) AddBatch(ctx context.Context, b sinks.Batch) error {
+	if err := fault.Point("sink.stage.begin"); err != nil {
+		return err
+	}
 	for i, p := range b.Parts {
 		if err := s.partition(ctx, i, b.ID, p); err != nil {
 			return err
 		}
+		if err := fault.Point("sink.stage.mid"); err != nil {
+			return err
+		}
 	}
-	return nil
+	return fault.Point("sink.commit.after")
 }
 
 // call runs a function of the user: a panic is its error too.
@@ -108,8 +115,14 @@ func (s *batchSink) AddBatch(ctx context.Context, b sinks.Batch) error {
 		kept[i] = list
 	}
 	b.Parts = kept
+	if err := fault.Point("sink.stage.begin"); err != nil {
+		return err
+	}
 	err := safego.Call("foreachBatch", func() error { return s.f(ctx, b) })
-	if err == nil || errs.As(err) != nil && !errs.Has(err, "INTERNAL_ERROR") {
+	if err == nil {
+		return fault.Point("sink.commit.after")
+	}
+	if errs.As(err) != nil && !errs.Has(err, "INTERNAL_ERROR") {
 		return err
 	}
 	return errs.Wrap(err, "FOREACH_BATCH_USER_FUNCTION_ERROR", "reason", err.Error())

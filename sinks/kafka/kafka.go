@@ -163,7 +163,18 @@ func (s *sink) AddBatch(ctx context.Context, b sinks.Batch) error {
 	if err := fault.Point("sink.stage.begin"); err != nil {
 		return err
 	}
-	err := sinks.Each(ctx, b, func(_ int, rb arrow.RecordBatch) error { return w.add(rb) })
+	first := true
+	err := sinks.Each(ctx, b, func(_ int, rb arrow.RecordBatch) error {
+		err := w.add(rb)
+		if err == nil && first && rb.NumRows() > 0 {
+			first = false
+			err = fault.Point("sink.stage.mid")
+		}
+		return err
+	})
+	if err == nil {
+		err = fault.Point("sink.commit.before")
+	}
 	if err == nil {
 		err = w.flush()
 	}

@@ -18,6 +18,7 @@ import (
 	"streamlab/codec"
 	"streamlab/columnar"
 	"streamlab/errs"
+	"streamlab/internal/fault"
 	"streamlab/internal/vfs"
 	"streamlab/sources"
 	"streamlab/sql/types"
@@ -455,13 +456,17 @@ func (s *Source) Commit(_ context.Context, end sources.Offset) error {
 	}
 	if _, ok := s.recent[n]; !ok && n >= 0 && s.clean != "off" { // of the run before
 		if files, err := s.entry(n); err == nil {
-			s.tidy(files)
+			if err := s.tidy(files); err != nil {
+				return err
+			}
 		}
 	}
 	for k, files := range s.recent {
 		if k <= n {
 			delete(s.recent, k)
-			s.tidy(files)
+			if err := s.tidy(files); err != nil {
+				return err
+			}
 		}
 	}
 	return s.forget()
@@ -502,8 +507,19 @@ func (s *Source) forget() error {
 }
 
 // tidy moves or removes files that were read.
-func (s *Source) tidy(files []file) {
-	for _, f := range files {
+func (s *Source) tidy(files []file) error {
+	if s.clean == "off" || len(files) == 0 {
+		return nil
+	}
+	if err := fault.Point("cleanup.before"); err != nil {
+		return err
+	}
+	for i, f := range files {
+		if i > 0 {
+			if err := fault.Point("cleanup.mid"); err != nil {
+				return err
+			}
+		}
 		switch s.clean {
 		case "delete":
 			_ = vfs.OS.Remove(f.path)
@@ -514,6 +530,7 @@ func (s *Source) tidy(files []file) {
 			}
 		}
 	}
+	return nil
 }
 
 // Metrics are counts that Spark does not have, where they are not zero: files left out because of maxFileAge,
