@@ -97,7 +97,7 @@ func newModel(ctx context.Context, opts Options) *model {
 	m := &model{
 		ctx: ctx, opts: opts, clock: opts.clock, theme: th, dirty: true,
 		clip: func(string) error { return nil },
-		sh:   &screen.Shared{Gallery: opts.Gallery, ReadOnly: opts.ReadOnly, Zone: opts.zone},
+		sh:   &screen.Shared{Gallery: opts.Gallery, ReadOnly: opts.ReadOnly, Plain: opts.Plain, Zone: opts.zone},
 		cv:   canvas.New(0, 0), jobs: map[jobKey]*job{},
 	}
 	if m.clock == nil {

@@ -30,6 +30,7 @@ type Options struct {
 	Theme    string // as canvas.Named; "" or "auto" chooses by NO_COLOR and the locale
 	ReadOnly bool   // nothing stored is changed
 	UTC      bool   // times in UTC
+	Plain    bool   // words instead of pictures, for screen readers
 	Version  string
 
 	In  io.Reader // nil: standard input

@@ -185,6 +185,9 @@ func progressOf(p *engine.Progress) screen.Progress {
 	if t, err := time.Parse(engine.TimestampLayout, p.EventTime["watermark"]); err == nil && t.UnixMilli() > 0 {
 		out.Watermark = t
 	}
+	if t, err := time.Parse(engine.TimestampLayout, p.EventTime["max"]); err == nil {
+		out.EventMax = t
+	}
 	for _, o := range p.StateOperators {
 		out.Operators = append(out.Operators, screen.OperatorProgress{Name: o.OperatorName, RowsTotal: o.NumRowsTotal, RowsUpdated: o.NumRowsUpdated,
 			RowsRemoved: o.NumRowsRemoved, DroppedByWatermark: o.NumRowsDroppedByWatermark, MemoryBytes: o.MemoryUsedBytes})

@@ -36,6 +36,7 @@ type app struct {
 	conf      []string
 	chdir     string
 	trust     bool
+	plain     bool
 }
 
 func main() {
@@ -215,6 +216,7 @@ func (a *app) root() *cobra.Command {
 	c.PersistentFlags().BoolVar(&a.trust, "trust", false, "let the lab run the commands of its foreach")
 	c.PersistentFlags().StringVarP(&a.chdir, "chdir", "C", "", "change to this folder first")
 	c.Flags().StringVar(&theme, "theme", "", "auto, dark, light, terminal, ascii or none")
+	c.Flags().BoolVar(&a.plain, "plain", false, "words instead of pictures in the charts, for screen readers")
 	c.Flags().BoolVar(&noStart, "no-start", false, "open the lab without starting its queries")
 	c.AddCommand(newRunCommand(a), newValidateCommand(a), newExplainCommand(a), newSQLCommand(a), newStatusCommand(a),
 		newProgressCommand(a), newCheckpointCommand(a), newLabCommand(a), newBenchCommand(a), newDocsCommand(a), newDoctorCommand(a), newVersionCommand(a))
@@ -262,7 +264,7 @@ func (a *app) workbench(ctx context.Context, args []string, theme string, noStar
 		return nil
 	}
 	g := newGallery(a, noStart)
-	opts := tui.Options{Gallery: g, Theme: theme, Version: version()}
+	opts := tui.Options{Gallery: g, Theme: theme, Plain: a.plain, Version: version()}
 	if len(args) == 1 {
 		path, err := a.find(args[0])
 		if err != nil {

@@ -279,6 +279,8 @@ func steer(sh *Shared, a Action, q *QuerySnapshot) (Effect, bool) {
 		}}, true
 	case OpenOutput:
 		return Effect{Push: NewOutput(sh, q.Name)}, true
+	case OpenCharts:
+		return Effect{Push: NewCharts(sh, q.Name)}, true
 	case OpenPlan:
 		return Effect{Push: NewPlan(sh, q.Name)}, true
 	case OpenCheckpoint:
@@ -315,7 +317,7 @@ func (s *Queries) Disabled(a Action) safe.Line {
 func disabled(a Action, q *QuerySnapshot) safe.Line {
 	if q == nil {
 		switch a {
-		case StartStop, OneBatch, RestartQuery, StopAtOnce, OpenOutput, OpenPlan, OpenCheckpoint, OpenBatches,
+		case StartStop, OneBatch, RestartQuery, StopAtOnce, OpenOutput, OpenPlan, OpenCharts, OpenCheckpoint, OpenBatches,
 			OpenBatch, ShowError:
 			return "no query is chosen"
 		}

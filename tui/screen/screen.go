@@ -22,6 +22,7 @@ const (
 	InBatch       Scope = "batch"
 	InOutput      Scope = "output"
 	InPlan        Scope = "plan"
+	InCharts      Scope = "charts"
 	InCheckpoints Scope = "checkpoints"
 	InCheckpoint  Scope = "checkpoint"
 	InSQL         Scope = "sql"
@@ -77,6 +78,7 @@ const (
 	OpenOutput     Action = "output"
 	OpenBatches    Action = "batches"
 	OpenPlan       Action = "plan"
+	OpenCharts     Action = "charts"
 	OpenCheckpoint Action = "checkpoint"
 	OpenBatch      Action = "batch"
 	ShowError      Action = "error"
@@ -214,6 +216,7 @@ type Shared struct {
 	Zone     *time.Location
 	Class    Class
 	ReadOnly bool
+	Plain    bool   // words instead of pictures: for screen readers
 	Busy     string // what is waited for longer than 200 ms; empty if nothing
 	Focus    string // the query the user is at, across tabs
 }

@@ -185,6 +185,7 @@ type Progress struct {
 	ProcessRate float64 // rows per second
 	Phases      []Phase // in the order they ran: latestOffset, queryPlanning, walCommit, addBatch, commitOffsets
 	Watermark   time.Time
+	EventMax    time.Time          // newest event time among the rows of the batch; zero: none
 	Operators   []OperatorProgress // stateful operators; nil if none
 	Retried     bool               // ran again after a restart
 	Note        string             // "slow: foreachBatch"; may be empty

@@ -87,6 +87,7 @@ func query(name, sink, mode string, st screen.State, last int64, rate float64, m
 			InputRate: rate * (0.8 + float64(rnd(40))/100), ProcessRate: rate * (0.85 + float64(rnd(40))/100),
 			Watermark: Now.Add(-11*time.Second - time.Duration(n-1-i)*500*time.Millisecond),
 		}
+		p.EventMax = p.Watermark.Add(10*time.Second + time.Duration(i*37%11)*200*time.Millisecond)
 		if i == n-1 {
 			p.Duration, p.InputRate, p.ProcessRate = time.Duration(ms)*time.Millisecond, rate, rate*1.02
 			p.RowsIn = int64(rate / 2)
