@@ -111,7 +111,8 @@ func (w *DataStreamWriter) Start(ctx context.Context, path ...string) (*Streamin
 	return p.start()
 }
 
-// Check finds what Start would refuse without starting anything or touching a disk.
+// Check finds what Start would refuse, and what the query would fail with before its first batch, without
+// starting anything or touching a disk.
 func (w *DataStreamWriter) Check(path ...string) error {
 	if w.sink == nil {
 		if f, err := w.d.s.formats.sink(w.format); err == nil {
@@ -120,8 +121,11 @@ func (w *DataStreamWriter) Check(path ...string) error {
 			}
 		}
 	}
-	_, err := w.prepare(path...)
-	return err
+	p, err := w.prepare(path...)
+	if err != nil {
+		return err
+	}
+	return p.foretell()
 }
 
 // prepared is a query that passed every check that needs no checkpoint.
@@ -192,11 +196,8 @@ func (w *DataStreamWriter) prepare(path ...string) (*prepared, error) {
 	if err := p.locate(); err != nil {
 		return nil, err
 	}
-	if !p.format.accepts(p.mode) {
-		if p.format.Refuse != nil {
-			return nil, p.format.Refuse(p.mode)
-		}
-		return nil, errs.New("STREAMING_OUTPUT_MODE.UNSUPPORTED_DATASOURCE", "outputMode", string(p.mode), "className", p.format.Name)
+	if err := p.refuseMode(); err != nil {
+		return nil, err
 	}
 	if err := p.refuseRealTime(); err != nil {
 		return nil, err

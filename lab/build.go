@@ -310,39 +310,55 @@ func (l *Lab) locateText(err error, t Text) error {
 // Check finds what is wrong with a lab without starting anything: bad SQL, modes that do not fit, unknown
 // options, two queries with one checkpoint. The errors come in file order.
 func Check(ctx context.Context, l *Lab, c engine.Config) []*errs.Error {
+	var out []*errs.Error
+	for _, p := range l.examine(ctx, c, nil) {
+		out = append(out, p.Error)
+	}
+	return out
+}
+
+// examine is Check with the query that each error is about, and with a verdict of each query unless verdicts
+// is nil.
+func (l *Lab) examine(ctx context.Context, c engine.Config, verdicts *[]Verdict) []Problem {
 	s, broken, problems := l.build(ctx, c, true)
+	var out []Problem
+	add := func(err error, query string) {
+		if e := errs.As(err); e != nil {
+			out = append(out, Problem{Error: e, Query: query})
+		} else {
+			out = append(out, Problem{Error: errs.Wrap(err, "INTERNAL_ERROR", "message", err.Error()), Query: query})
+		}
+	}
+	for _, p := range problems {
+		add(p, "")
+	}
 	if s != nil {
 		defer s.Close()
-		l.checkSteps(func(err error, pos errs.Pos) { problems = append(problems, l.locate(err, pos)) })
+		l.checkSteps(func(err error, pos errs.Pos) { add(l.locate(err, pos), "") })
 		used := map[string]string{}
 		for _, q := range l.Queries {
 			w, path, err := l.writer(ctx, s, q)
-			if err == nil {
-				if q.ToTable.Value != "" {
-					path = q.ToTable.Value
-					if f := l.formatOf(q.ToTable.Value); f != "" && q.Format.Value == "" {
-						w = w.Format(f)
-					}
+			if err == nil && q.ToTable.Value != "" {
+				path = q.ToTable.Value
+				if f := l.formatOf(q.ToTable.Value); f != "" && q.Format.Value == "" {
+					w = w.Format(f)
 				}
+			}
+			if verdicts != nil {
+				*verdicts = append(*verdicts, q.verdict(w, err))
+			}
+			if err == nil {
 				err = w.Check(pathOf(path)...)
 			}
 			if err != nil && !broken.explains(err) && !l.showsRefusal(q.Name.Value) {
-				problems = append(problems, l.locate(err, l.blame(q, err)))
+				add(l.locate(err, l.blame(q, err)), q.Name.Value)
 			}
 			if cp := l.checkpointOf(s, q); cp != "" {
 				if first, ok := used[cp]; ok {
-					problems = append(problems, l.locate(errs.New("LAB_CHECKPOINT_SHARED", "first", first, "second", q.Name.Value), q.Name.Pos))
+					add(l.locate(errs.New("LAB_CHECKPOINT_SHARED", "first", first, "second", q.Name.Value), q.Name.Pos), q.Name.Value)
 				}
 				used[cp] = q.Name.Value
 			}
-		}
-	}
-	var out []*errs.Error
-	for _, p := range problems {
-		if e := errs.As(p); e != nil {
-			out = append(out, e)
-		} else {
-			out = append(out, errs.Wrap(p, "INTERNAL_ERROR", "message", p.Error()))
 		}
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Pos.Line < out[j].Pos.Line })

@@ -33,6 +33,7 @@ type Lab struct {
 
 	data []byte
 	conf []entry
+	root *value
 }
 
 // Text is a value with its place.
@@ -58,6 +59,8 @@ type Source struct {
 	Rows      [][][]any   // format memory: micro-batches of rows
 	Seed      []SeedTopic // format kafka with the embedded broker
 	Share     bool
+
+	node *value
 }
 
 // View is named SQL.
@@ -67,6 +70,8 @@ type View struct {
 	Watermark                     *Watermark
 	DropDuplicates                *[]string
 	DropDuplicatesWithinWatermark *[]string
+
+	node *value
 }
 
 // Table is a static table of the catalog.
@@ -77,6 +82,8 @@ type Table struct {
 	Path    Text
 	Options map[string]Text
 	Rows    [][]any
+
+	node *value
 }
 
 // Query is one streaming query.
@@ -97,6 +104,7 @@ type Query struct {
 	Start        bool
 	Pos          errs.Pos
 
+	node    *value
 	sinkPos errs.Pos // of foreachBatch, foreach and toTable
 }
 
@@ -145,6 +153,7 @@ func Parse(file, abs string, data []byte) (*Lab, error) {
 		pos := errs.Pos{File: file, Line: 1, Col: 1, Length: 1}
 		return nil, errs.New("LAB_MISSING_KEY", "key", "queries", "where", "the lab").At(pos)
 	}
+	l.root = root
 	d.root(l, root)
 	return l, errors.Join(d.problems...)
 }
@@ -318,7 +327,7 @@ func (d *decoder) root(l *Lab, v *value) {
 }
 
 func (d *decoder) source(l *Lab, name Text, v *value) {
-	s := Source{Name: name, Share: true}
+	s := Source{Name: name, Share: true, node: v}
 	var rowsAt, seedAt errs.Pos
 	d.fields("source `"+name.Value+"`", v, map[string]func(*value){
 		"format":        d.set("format", &s.Format),
@@ -388,7 +397,7 @@ func plain(v *value) any {
 }
 
 func (d *decoder) view(l *Lab, name Text, v *value) {
-	w := View{Name: name}
+	w := View{Name: name, node: v}
 	if v.kind == scalarKind {
 		w.SQL = d.text("views."+name.Value, v)
 		l.Views = append(l.Views, w)
@@ -408,7 +417,7 @@ func (d *decoder) view(l *Lab, name Text, v *value) {
 }
 
 func (d *decoder) table(l *Lab, name Text, v *value) {
-	t := Table{Name: name}
+	t := Table{Name: name, node: v}
 	d.fields("table `"+name.Value+"`", v, map[string]func(*value){
 		"format":  d.set("format", &t.Format),
 		"schema":  d.set("schema", &t.Schema),
@@ -428,7 +437,7 @@ func (d *decoder) table(l *Lab, name Text, v *value) {
 }
 
 func (d *decoder) query(l *Lab, v *value) {
-	q := Query{Start: true, Tag: true, Pos: v.pos}
+	q := Query{Start: true, Tag: true, Pos: v.pos, node: v}
 	d.fields("query", v, map[string]func(*value){
 		"queryName": d.set("queryName", &q.Name),
 		"sql":       d.set("sql", &q.SQL),

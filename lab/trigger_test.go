@@ -25,7 +25,7 @@ func TestTriggersOfALabFile(t *testing.T) {
 		"from: s, format: console, options: {asyncProgressTrackingEnabled: true}":                                        "UNSUPPORTED_FEATURE",
 		"from: s, format: console, trigger: {availableNow: true}, options: {asyncProgressTrackingEnabled: true}":         "ASYNC_PROGRESS_TRACKING_NOT_SUPPORTED",
 		"from: s, format: console, trigger: {continous: 1 second}":                                                       "LAB_UNKNOWN_KEY",
-		"from: s, format: json, path: out, options: {checkpointLocation: chk}, trigger: {continuous: 1 second}":          "",
+		"from: s, format: json, path: out, options: {checkpointLocation: chk}, trigger: {continuous: 1 second}":          "UNKNOWN_TRIGGER_TYPE",
 		"from: s, format: console, options: {asyncProgressTrackingEnabled: false}, trigger: {processingTime: 5 seconds}": "",
 	} {
 		text := "sources:\n  s: {format: rate}\n  m: {format: memory, schema: v INT}\nqueries:\n- {queryName: q, " + query + "}\n"

@@ -20,6 +20,7 @@ type value struct {
 	list   []*value
 	keys   []entry // of mappings, in file order
 	kind   kind
+	flow   bool // of mappings: between braces
 }
 
 type entry struct {
@@ -79,6 +80,7 @@ func convert(file string, n ast.Node, depth int) (*value, error) {
 	switch x := n.(type) {
 	case *ast.MappingNode:
 		v.kind = mapKind
+		v.flow = x.Start != nil && x.Start.Value == "{"
 		for _, mv := range x.Values {
 			if err := v.add(file, mv, depth); err != nil {
 				return nil, err

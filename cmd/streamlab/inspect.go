@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -31,7 +32,7 @@ func newValidateCommand(a *app) *cobra.Command {
 				}
 				bad += len(problems)
 				for _, p := range problems {
-					a.problem(p)
+					a.refused(p)
 				}
 				refused, err := a.restarts(cmd.Context(), path, len(problems) == 0)
 				if err != nil {
@@ -50,19 +51,21 @@ func newValidateCommand(a *app) *cobra.Command {
 	}
 }
 
-func (a *app) check(ctx context.Context, path string) ([]*errs.Error, error) {
-	l, err := a.load(path)
+// check reads a lab and finds what is wrong with it, with the ways out.
+func (a *app) check(ctx context.Context, path string) ([]lab.Problem, error) {
+	found, err := a.find(path)
 	if err != nil {
-		if errs.Has(err, "LAB_FILE_UNREADABLE") {
-			return nil, err
-		}
-		return lab.Problems(err), nil
+		return nil, err
+	}
+	text, err := os.ReadFile(found)
+	if err != nil {
+		return nil, errs.Wrap(err, "LAB_FILE_UNREADABLE", "path", path)
 	}
 	conf, err := a.settings()
 	if err != nil {
 		return nil, err
 	}
-	return lab.Check(ctx, l, engine.Config{Conf: conf}), nil
+	return lab.CheckText(ctx, found, text, engine.Config{Conf: conf}).Problems, nil
 }
 
 func newExplainCommand(a *app) *cobra.Command {

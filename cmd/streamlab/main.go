@@ -135,6 +135,25 @@ func (a *app) problem(e *errs.Error) {
 	}
 }
 
+// refused prints a problem of a lab and the numbered ways out of it.
+func (a *app) refused(p lab.Problem) {
+	if a.output == "json" || a.output == "jsonl" {
+		m := problemJSON(p.Error)
+		if p.Query != "" {
+			m["query"] = p.Query
+		}
+		if len(p.Fixes) > 0 {
+			m["fixes"] = p.Fixes
+		}
+		a.json(a.err, m)
+		return
+	}
+	a.problem(p.Error)
+	for i, f := range p.Fixes {
+		fmt.Fprintf(a.err, "  fix %d: %s: %s\n", i+1, f.Title, f.Explain)
+	}
+}
+
 // excerptWidth is how many characters of a line an error shows.
 const excerptWidth = 120
 
