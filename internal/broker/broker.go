@@ -7,6 +7,7 @@
 package broker
 
 import (
+	"crypto/tls"
 	"fmt"
 	"os"
 	"strings"
@@ -44,6 +45,9 @@ func CreateTopics() Option {
 func Login(mechanism, user, password string) Option {
 	return func(o *[]kfake.Opt) { *o = append(*o, kfake.EnableSASL(), kfake.Superuser(mechanism, user, password)) }
 }
+
+// TLS makes the broker speak it; clients that the configuration wants a certificate of must show one.
+func TLS(c *tls.Config) Option { return func(o *[]kfake.Opt) { *o = append(*o, kfake.TLS(c)) } }
 
 // Start runs a broker. Errors: EMBEDDED_BROKER_FAILED.
 func Start(options ...Option) (*Broker, error) {
