@@ -53,7 +53,17 @@ const (
 func (b *builder) session(x *plan.Aggregate, child operator, number int) (operator, error) {
 	g := newGrouping(x.Keys, x.Calls, x.Child.Schema(), b.conf.Expr)
 	if g.hasDistinct() {
-		return nil, refuse("DISTINCT aggregates over session windows")
+		if number >= 0 {
+			return nil, refuse("DISTINCT aggregates of a stream")
+		}
+		d := &sessionDistinct{child: child, g: g, session: x.Session}
+		for i := range x.Keys {
+			if i != x.Session {
+				d.rest = append(d.rest, i)
+			}
+		}
+		_, err := g.newFolder()
+		return b.pass(d, child), err
 	}
 	if _, err := g.newFolder(); err != nil {
 		return nil, err

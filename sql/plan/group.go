@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 
 	"streamlab/sql"
@@ -207,9 +208,14 @@ func (b *block) group(g *grouping) {
 	var calls []*expr.AggregateCall
 	callIDs := map[string]int{}
 	session := -1
-	for i, k := range keys {
-		if c, ok := k.(*expr.Column); ok && c.Index == b.sc.sessionAt && b.sc.sessionAt >= 0 {
+	for i, k := range g.keys {
+		if c, ok := k.(*expr.Column); ok && c.Index == b.sc.sessionAt && b.sc.sessionAt >= 0 && i < len(keys) {
 			session = i
+			for _, s := range g.sets {
+				if gid >= 0 && !slices.Contains(s, i) {
+					a.fail(b.at, "UNSUPPORTED_FEATURE.STREAMLAB", "feature", "a grouping set without the session window that others have")
+				}
+			}
 		}
 	}
 	inClause, inOrder := false, false
