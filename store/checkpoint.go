@@ -56,6 +56,8 @@ type Checkpoint struct {
 
 	filled int64 // bytes written since the database was opened, at least; see roomToWrite
 
+	salvage *int64 // records of later batches are not looked at, nor is the anchor; see Forget
+
 	// Tests crash at the hook (nil otherwise), say how full the disk is and lower the limits.
 	free      func(dir string) (int64, bool)
 	hook      func(point string) error
@@ -138,13 +140,13 @@ func (c *Checkpoint) open() error {
 			return corrupt(c.dir, "db/MANIFEST is missing", nil)
 		}
 		var ok bool
-		if c.anchor, ok, err = openAnchor(c.dir, c.opts.power()); errors.Is(err, fs.ErrNotExist) {
+		if c.anchor, ok, err = openAnchor(c.dir, c.opts.power()); errors.Is(err, fs.ErrNotExist) && c.salvage == nil {
 			return corrupt(c.dir, "ANCHOR is missing", nil)
 		}
-		if err != nil {
+		if err != nil && c.salvage == nil {
 			return err
 		}
-		if !ok {
+		if !ok && c.salvage == nil {
 			return corrupt(c.dir, "neither slot of ANCHOR is whole", nil)
 		}
 		c.meta = meta
@@ -167,6 +169,9 @@ func (c *Checkpoint) open() error {
 		return err
 	}
 	if found {
+		if c.salvage != nil {
+			return nil // only to be copied
+		}
 		// After a crash the anchor may be one batch behind.
 		if a := c.ends(); !c.anchor.says(a) {
 			c.anchor.start(a, c.point)

@@ -163,9 +163,17 @@ func (c *Checkpoint) waitingProgress(txn *badger.Txn, n int64) ([]byte, bool) {
 const rewindSuffix = ".rewind"
 
 // Rewind goes back to a retained batch: it becomes Head, and what came after is gone from here. The
-// folder as it was is kept beside it, as <dir>.before-<time>. Open views end. The id stays. Rewind may
-// not be called while a batch is under way.
+// folder as it was is kept beside it, as <dir>.before-<time>, which the newest of Audits names. Open views
+// end. The id stays. Rewind may not be called while a batch is under way.
 func (c *Checkpoint) Rewind(batch int64) error {
+	c.mu.Lock()
+	newest := max(c.head, c.planned)
+	c.mu.Unlock()
+	return c.goBack(batch, Audit{Action: "rewind", Batch: batch, From: batch + 1, To: newest})
+}
+
+// goBack puts a copy up to batch in the checkpoint's place, opens it, and notes why.
+func (c *Checkpoint) goBack(batch int64, why Audit) error {
 	if c.dir == "" {
 		return errs.New("UNSUPPORTED_FEATURE", "feature", "rewinding a checkpoint in memory")
 	}
@@ -174,8 +182,10 @@ func (c *Checkpoint) Rewind(batch int64) error {
 	if err := c.usable(); err != nil {
 		return err
 	}
-	if err := c.settle(); err != nil {
-		return err
+	if c.salvage == nil {
+		if err := c.settle(); err != nil {
+			return err
+		}
 	}
 	copied := c.dir + rewindSuffix
 	if err := clearRewind(c.dir); err != nil {
@@ -193,12 +203,16 @@ func (c *Checkpoint) Rewind(batch int64) error {
 	err = errors.Join(c.db.Close(), c.wal.close(), c.anchor.close())
 	c.db, c.wal, c.anchor = nil, nil, nil
 	if err == nil {
-		err = swap(c.dir, copied)
+		why.Kept, err = swap(c.dir, copied)
 	}
 	err = errors.Join(err, old.Close())
 	if err == nil {
+		c.salvage = nil
 		c.reset()
 		err = c.open()
+	}
+	if err == nil {
+		err = c.audit(why)
 	}
 	if err != nil {
 		c.release()
@@ -218,17 +232,17 @@ func aside(dir string) string {
 }
 
 // swap puts copied in the place of dir, in one step where the file system can. Where it cannot, a crash
-// between the two steps is repaired by finishRewind.
-func swap(dir, copied string) error {
+// between the two steps is repaired by finishRewind. kept is where dir is now.
+func swap(dir, copied string) (kept string, err error) {
 	parent := filepath.Dir(dir)
-	kept := aside(dir)
-	err := unix.Renameat2(unix.AT_FDCWD, copied, unix.AT_FDCWD, dir, unix.RENAME_EXCHANGE)
+	kept = aside(dir)
+	err = unix.Renameat2(unix.AT_FDCWD, copied, unix.AT_FDCWD, dir, unix.RENAME_EXCHANGE)
 	if err == nil {
 		err = vfs.OS.Rename(copied, kept)
 	} else if err = vfs.OS.Rename(dir, kept); err == nil {
 		err = vfs.OS.Rename(copied, dir)
 	}
-	return errors.Join(err, vfs.OS.SyncDir(parent))
+	return kept, errors.Join(err, vfs.OS.SyncDir(parent))
 }
 
 // finishRewind completes a swap that a crash interrupted after the old folder was put aside.
@@ -253,39 +267,6 @@ func clearRewind(dir string) error {
 		return vfs.OS.Rename(copied, aside(dir))
 	}
 	return vfs.OS.RemoveAll(copied)
-}
-
-// Verify reads everything that the database holds, each version of each record, and reports what fails
-// its checksum, all of it joined. The chain of the logs and the presence of the segments were checked by
-// Open.
-func (c *Checkpoint) Verify() error {
-	c.life.RLock()
-	defer c.life.RUnlock()
-	if c.closed {
-		return errs.New("CHECKPOINT_CLOSED", "checkpointLocation", c.dir)
-	}
-	var found []error
-	txn := c.db.NewTransactionAt(latest, false)
-	defer txn.Discard()
-	o := badger.DefaultIteratorOptions
-	o.AllVersions = true
-	o.PrefetchValues = false
-	it := txn.NewIterator(o)
-	defer it.Close()
-	for it.Rewind(); it.Valid(); it.Next() {
-		item := it.Item()
-		if item.IsDeletedOrExpired() {
-			continue
-		}
-		err := item.Value(func(v []byte) error {
-			_, _, err := unframe(v)
-			return err
-		})
-		if err != nil {
-			found = append(found, corrupt(c.dir, "the record "+describe(item.Key())+" is not whole", err))
-		}
-	}
-	return errors.Join(found...)
 }
 
 // describe prints a key for people.

@@ -245,6 +245,9 @@ func checkAgainst(t *rapid.T, c *Checkpoint, versions []modelState, pending *Off
 		if !maps.Equal(got, want.slow) {
 			t.Fatalf("state after %d of %d (from %d): %v, want %v", n, head, from, got, want.slow)
 		}
+		if n > from {
+			checkChanges(t, c, n, versions[n-1].slow, want.slow)
+		}
 		fast := rebuild(t, v)
 		for b := range int64(buckets) {
 			if !maps.Equal(fast[b], want.fast[b]) {
@@ -260,6 +263,34 @@ func checkAgainst(t *rapid.T, c *Checkpoint, versions []modelState, pending *Off
 		if err != nil || !ok || e.NextBatchWatermarkMs != want.next {
 			t.Fatalf("commit of %d: %v %v %v", n, e, ok, err)
 		}
+	}
+}
+
+// checkChanges applies what a batch wrote to the rows before it.
+func checkChanges(t *rapid.T, c *Checkpoint, n int64, before, after map[string]string) {
+	v := c.ChangesOf(n)
+	defer v.Close()
+	var st State
+	for k, x := range before {
+		st.set([]byte(k), []byte(x))
+	}
+	for p, err := range v.Pieces(slowShard) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Kind != KindDelta || p.Batch != n {
+			t.Fatalf("changes of %d have a piece %c of %d", n, p.Kind, p.Batch)
+		}
+		if err := st.replay(p.Rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := map[string]string{}
+	for r := range st.Range(nil, nil) {
+		got[string(r.Key)] = string(r.Value)
+	}
+	if !maps.Equal(got, after) {
+		t.Fatalf("%v with the changes of %d is %v, want %v", before, n, got, after)
 	}
 }
 

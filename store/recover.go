@@ -12,7 +12,11 @@ import (
 
 // recover reads what a database holds, checks it and deletes the leftovers of an interrupted commit.
 func (c *Checkpoint) recover() error {
-	txn := c.db.NewTransactionAt(latest, false)
+	at := uint64(latest)
+	if c.salvage != nil { // as it was then: later batches have deleted what that one needs
+		at = version(*c.salvage)
+	}
+	txn := c.db.NewTransactionAt(at, false)
 	defer txn.Discard()
 	commits, err := c.readCommits(txn)
 	if err != nil {
@@ -29,6 +33,10 @@ func (c *Checkpoint) recover() error {
 	if err != nil {
 		return err
 	}
+	if c.salvage != nil {
+		c.setThreshold()
+		return nil // the folder is kept as it is
+	}
 	// Both at the version of the next batch: a leftover has that version itself, and what is superfluous
 	// is still seen by views of older batches.
 	if err := put(c.db, c.wal, true, version(c.head+1), leftovers, func() error { return c.point("compact.mid") }); err != nil {
@@ -44,7 +52,7 @@ func (c *Checkpoint) readCommits(txn *badger.Txn) ([]*commitRecord, error) {
 	var commits []*commitRecord
 	var batches []int64
 	keys(txn, []byte{keyCommit, '/'}, func(k []byte, _ uint64) {
-		if n, ok := batchOfKey(k); ok {
+		if n, ok := batchOfKey(k); ok && c.wants(n) {
 			batches = append(batches, n)
 		}
 	})
@@ -88,6 +96,9 @@ func (c *Checkpoint) readCommits(txn *badger.Txn) ([]*commitRecord, error) {
 	return commits, nil
 }
 
+// wants says whether records of a batch are looked at.
+func (c *Checkpoint) wants(batch int64) bool { return c.salvage == nil || batch <= *c.salvage }
+
 func (c *Checkpoint) missing(log string, batch int64) error {
 	return errs.New("CHECKPOINT_LOG_ENTRY_MISSING", "checkpointLocation", c.dir, "log", log, "batchId", batch)
 }
@@ -96,13 +107,15 @@ func (c *Checkpoint) missing(log string, batch int64) error {
 func (c *Checkpoint) readOffsets(txn *badger.Txn, commits []*commitRecord) (map[int64]digest, error) {
 	payloads := map[int64][]byte{}
 	for _, r := range commits {
-		if r.next != nil {
+		if r.next != nil && c.wants(r.Batch+1) {
 			payloads[r.Batch+1] = r.next
 		}
 	}
 	var batches []int64
 	keys(txn, []byte{keyOffsets, '/'}, func(k []byte, _ uint64) {
-		if n, ok := batchOfKey(k); ok {
+		if n, ok := batchOfKey(k); ok && !c.wants(n) {
+			return
+		} else if ok {
 			batches = append(batches, n)
 			c.purged = min(c.purged, n)
 		} else if len(k) == 14 {
@@ -158,7 +171,7 @@ func (c *Checkpoint) readOffsets(txn *badger.Txn, commits []*commitRecord) (map[
 
 // checkAnchor finds out whether the database forgot something that was durable.
 func (c *Checkpoint) checkAnchor(commits []*commitRecord, offsets map[int64]digest) error {
-	if c.anchor == nil {
+	if c.anchor == nil || c.salvage != nil {
 		return nil
 	}
 	a := c.anchor.last

@@ -17,6 +17,7 @@ import (
 type View struct {
 	c     *Checkpoint
 	batch int64
+	alone bool // only what the batch itself wrote, see ChangesOf
 	db    *badger.DB
 	txn   *badger.Txn // nil if err is set or there is no state yet
 
@@ -115,7 +116,11 @@ func (v *View) load() error {
 		if v.txn == nil {
 			return
 		}
-		if err := v.list(); err != nil {
+		list := v.list
+		if v.alone {
+			list = v.listAlone
+		}
+		if err := list(); err != nil {
 			v.broken = corrupt(v.c.dir, fmt.Sprintf("the state after batch %d cannot be read", v.batch), err)
 		}
 	})
