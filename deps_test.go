@@ -40,6 +40,7 @@ conformance: engine lab sql sql/* sinks sources columnar errs
 cmd/*: * | cobra
 internal/broker: errs | franz
 internal/wire: errs | kafka-go
+internal/config: errs | goccy
 internal/*: errs
 `
 

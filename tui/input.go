@@ -77,7 +77,7 @@ func (m *model) key(k widget.Key) tea.Cmd {
 	s := m.front()
 	if t, ok := s.(screen.Typer); ok && t.Typing() {
 		// Keys that mean something in an editor's scope go before its text; letters never do.
-		if b := lookup(s.Scope(), k.Name); b == nil || k.Text != "" || b.Scope == screen.Everywhere || b.Action == screen.Back {
+		if b := m.keys.lookup(s.Scope(), k.Name); b == nil || k.Text != "" || b.Scope == screen.Everywhere || b.Action == screen.Back {
 			if e, took := t.Type(k); took {
 				return m.apply(s, e)
 			}
@@ -86,7 +86,7 @@ func (m *model) key(k widget.Key) tea.Cmd {
 			return nil
 		}
 	}
-	b := lookup(s.Scope(), k.Name)
+	b := m.keys.lookup(s.Scope(), k.Name)
 	if b == nil {
 		return nil
 	}
@@ -166,7 +166,7 @@ func (m *model) rootAction(a screen.Action) (tea.Cmd, bool) {
 				break
 			}
 		}
-		m.cv.SetASCII(m.theme.ASCII)
+		m.cv.SetASCII(m.theme.ASCII || m.opts.Plain)
 		return m.say("theme " + safe.Line(m.theme.Name)), true
 	}
 	return nil, false

@@ -34,12 +34,13 @@ type Binding struct {
 	Long   safe.Line    // in help and palette
 	Level  int          // 0 harmless; 1 to 3 change stored data or lose work and ask
 	Class  screen.Class // smallest class in which the key line shows it
+	User   bool         // the keys are the user's
 }
 
 func keys(ks ...string) []string { return ks }
 
 // table is the one key table. In a scope the order is that of the key line.
-var table = []Binding{
+var table = bindings([]entry{
 	{screen.InQueries, screen.StartStop, keys("s"), "start/stop", "start or stop", 0, screen.S},
 	{screen.InQueries, screen.OneBatch, keys("."), "one batch", "run one batch", 0, screen.S},
 	{screen.InQueries, screen.OpenOutput, keys("o"), "output", "its output", 0, screen.S},
@@ -198,27 +199,29 @@ var table = []Binding{
 	{screen.Everywhere, actQuit, keys("q"), "", "back, quit at the root", 0, screen.L},
 	{screen.Everywhere, actUTC, nil, "", "times in UTC or local", 0, screen.L},
 	{screen.Everywhere, actTheme, nil, "", "next colour theme", 0, screen.L},
+})
+
+// entry is a line of the table as it is written.
+type entry struct {
+	scope  screen.Scope
+	action screen.Action
+	keys   []string
+	short  safe.Line
+	long   safe.Line
+	level  int
+	class  screen.Class
+}
+
+func bindings(es []entry) []Binding {
+	out := make([]Binding, len(es))
+	for i, e := range es {
+		out[i] = Binding{Scope: e.scope, Action: e.action, Keys: e.keys, Short: e.short, Long: e.long, Level: e.level, Class: e.class}
+	}
+	return out
 }
 
 // Keys is a copy of the key table, for the manual.
 func Keys() []Binding { return append([]Binding(nil), table...) }
-
-// lookup finds what a key means in a scope; the scope's own meaning goes before the general one.
-func lookup(scope screen.Scope, key string) *Binding {
-	for _, s := range [...]screen.Scope{scope, screen.Everywhere} {
-		for i := range table {
-			if table[i].Scope != s {
-				continue
-			}
-			for _, k := range table[i].Keys {
-				if k == key {
-					return &table[i]
-				}
-			}
-		}
-	}
-	return nil
-}
 
 // keyNames writes the keys of a binding for people.
 func keyNames(b *Binding) safe.Line {

@@ -26,8 +26,9 @@ type model struct {
 	ctx   context.Context
 	opts  Options
 	clock func() time.Time
-	clip  func(string) error
+	clip  func(string) (where string, err error)
 	timer func(time.Duration, func(time.Time) tea.Msg) tea.Cmd // tea.Tick; tests take none
+	keys  *keyTable
 	sh    *screen.Shared
 
 	tabs [5][]screen.Screen // stacks; the front is the last
@@ -87,18 +88,19 @@ type (
 		err error
 	}
 	closedMsg struct{ err error }
+	sayMsg    safe.Line
 )
 
 func newModel(ctx context.Context, opts Options) *model {
-	th, _ := canvas.Named(opts.Theme)
+	th, _ := canvas.Named(opts.theme)
 	if th == nil {
 		th = canvas.Terminal()
 	}
 	m := &model{
 		ctx: ctx, opts: opts, clock: opts.clock, theme: th, dirty: true,
-		clip: func(string) error { return nil },
+		clip: func(string) (string, error) { return "nowhere", nil },
 		sh:   &screen.Shared{Gallery: opts.Gallery, ReadOnly: opts.ReadOnly, Plain: opts.Plain, Zone: opts.zone},
-		cv:   canvas.New(0, 0), jobs: map[jobKey]*job{},
+		cv:   canvas.New(0, 0), jobs: map[jobKey]*job{}, keys: rebind(opts.Keys),
 	}
 	if m.clock == nil {
 		m.clock = time.Now
@@ -107,7 +109,9 @@ func newModel(ctx context.Context, opts Options) *model {
 	if opts.timer != nil {
 		m.timer = opts.timer
 	}
-	m.cv.SetASCII(th.ASCII)
+	m.cv.SetASCII(th.ASCII || opts.Plain)
+	m.cv.SetPlain(opts.Plain)
+	m.mouse = opts.Mouse
 	m.sh.Now = m.clock()
 	m.utc = opts.UTC
 	if m.utc {
@@ -121,6 +125,9 @@ func newModel(ctx context.Context, opts Options) *model {
 		m.opened(opts.Workbench)
 	} else {
 		m.tab = 3
+	}
+	if n := len(m.keys.problems); n > 0 {
+		m.push(&card{err: m.keys.problems[0]})
 	}
 	if opts.Notice != nil {
 		m.push(&card{err: opts.Notice})
@@ -180,6 +187,9 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case tea.WindowSizeMsg:
 		m.w, m.h = msg.Width, msg.Height
 		m.sh.Class = screen.ClassOf(m.w, m.h)
+		if m.opts.Plain {
+			m.sh.Class = screen.S
+		}
 		m.dirty = true
 		return tea.Batch(m.wake(), m.tick())
 	case tea.KeyMsg:
@@ -238,6 +248,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 			m.push(&card{err: screen.AsError(msg.err)})
 		}
 		return tea.Batch(m.wake(), m.tick())
+	case sayMsg:
+		return m.say(safe.Line(msg))
 	case closedMsg:
 		return tea.Quit
 	}
@@ -313,6 +325,10 @@ func (m *model) tick() tea.Cmd {
 		d = time.Second
 	case m.active() && m.opts.slow != nil && m.opts.slow():
 		d = time.Second
+	case m.active() && m.opts.Plain:
+		d = time.Second
+	case m.active() && m.opts.Calm:
+		d = 500 * time.Millisecond
 	case m.active(), m.clock().Before(m.fast):
 		d = 100 * time.Millisecond
 	case m.sh.Bench != nil, m.sh.Class != screen.S:
@@ -466,11 +482,15 @@ func (m *model) say(t safe.Line) tea.Cmd {
 	return m.timer(4*time.Second, func(time.Time) tea.Msg { return n })
 }
 
+// copy runs beside the loop: a tool of the system may hang.
 func (m *model) copy(c screen.Clip) tea.Cmd {
-	if err := m.clip(c.Text); err != nil {
-		return m.say("not copied: " + safe.Text(err.Error(), 100))
+	return func() tea.Msg {
+		where, err := m.clip(c.Text)
+		if err != nil {
+			return sayMsg("not copied: " + safe.Text(err.Error(), 100))
+		}
+		return sayMsg("copied " + c.What + " (" + widget.Bytes(int64(len(c.Text))) + ") to " + safe.Text(where, 100))
 	}
-	return m.say("copied " + c.What + " (" + widget.Bytes(int64(len(c.Text))) + ") to the terminal's clipboard")
 }
 
 // quit asks if queries run; otherwise it closes the lab and ends.

@@ -37,7 +37,7 @@ func TestRandomKeysAndResizes(t *testing.T) {
 	ks := monkeyKeys()
 	bench := screentest.New()
 	d := newDriver(t, 80, 24, bench)
-	d.m.clip = func(string) error { return nil }
+	d.m.clip = func(string) (string, error) { return "", nil }
 	destructive := map[screen.Verb]bool{screen.StopNow: true, screen.Rewind: true, screen.Fork: true, screen.StartFresh: true}
 	var trail []string
 	for i := range 2000 {

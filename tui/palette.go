@@ -33,8 +33,8 @@ func newPalette(m *model) *palette {
 	s := m.front()
 	seen := map[screen.Action]bool{}
 	add := func(scope screen.Scope, here bool) {
-		for i := range table {
-			b := &table[i]
+		for i := range m.keys.bindings {
+			b := &m.keys.bindings[i]
 			if b.Scope != scope || seen[b.Action] {
 				continue
 			}
@@ -227,8 +227,8 @@ func newHelp(m *model) *help {
 	s := m.front()
 	seen := map[string]bool{}
 	for _, sc := range []screen.Scope{s.Scope(), screen.Everywhere} {
-		for i := range table {
-			b := &table[i]
+		for i := range m.keys.bindings {
+			b := &m.keys.bindings[i]
 			if b.Scope != sc || len(b.Keys) == 0 || seen[b.Keys[0]] {
 				continue
 			}

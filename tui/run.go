@@ -27,15 +27,21 @@ type Options struct {
 	// Notice is shown as a card at the start: what a crash left, a lab file with mistakes. May be nil.
 	Notice *errs.Error
 
-	Theme    string // as canvas.Named; "" or "auto" chooses by NO_COLOR and the locale
+	Look     term.Look
+	Plain    bool   // no lines and charts, one pane, one redraw a second: for screen readers
+	Calm     bool   // nothing flashes or spins, two redraws a second
+	Mouse    bool   // take the mouse at the start
+	Copy     string // "auto", "native" or "terminal"; "" is auto
 	ReadOnly bool   // nothing stored is changed
 	UTC      bool   // times in UTC
-	Plain    bool   // words instead of pictures, for screen readers
 	Version  string
+	// Keys are the user's own key bindings; those that do not count are said at the start.
+	Keys []Rebinding
 
 	In  io.Reader // nil: standard input
 	Out io.Writer // nil: standard output
 
+	theme string           // as canvas.Named; "" is the terminal's own colours
 	clock func() time.Time // tests
 	zone  *time.Location   // nil: local
 	slow  func() bool
@@ -54,7 +60,7 @@ func RunContext(ctx context.Context, opts Options) error {
 	if opts.Out == nil {
 		opts.Out = os.Stdout
 	}
-	opts.Theme = term.ThemeFor(opts.Theme, os.Getenv)
+	opts.theme = term.ThemeFor(opts.Look, os.Getenv)
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()
 	t, err := term.Open(opts.In, opts.Out)
@@ -64,7 +70,10 @@ func RunContext(ctx context.Context, opts Options) error {
 	defer t.Close()
 	opts.slow = t.Slow
 	m := newModel(ctx, opts)
-	m.clip, m.term = t.Copy, t
+	m.clip, m.term = term.NewClipboard(t, opts.Copy, os.Getenv).Copy, t
+	if opts.Mouse {
+		t.Mouse(true)
+	}
 	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(opts.In), tea.WithOutput(io.Discard), tea.WithoutRenderer())
 	t.Watch(func(w, h int) { p.Send(tea.WindowSizeMsg{Width: w, Height: h}) })
 	_, err = p.Run()

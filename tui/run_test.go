@@ -12,6 +12,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"streamlab/tui/screen/screentest"
+	"streamlab/tui/term"
 )
 
 // sink keeps what the terminal is sent and tells when text has come.
@@ -57,7 +58,7 @@ func TestRun(t *testing.T) {
 	out := &sink{wait: make(chan struct{})}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- RunContext(context.Background(), Options{Gallery: screentest.Gallery{}, Workbench: b, Theme: "none",
+		ended <- RunContext(context.Background(), Options{Gallery: screentest.Gallery{}, Workbench: b, Look: term.Look{Theme: "none"},
 			In: in, Out: out, clock: func() time.Time { return screentest.Now }, zone: time.UTC})
 	}()
 	at := out.await(t, 0, "clicks_1m")

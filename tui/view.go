@@ -21,6 +21,9 @@ func (m *model) View() string {
 		m.draw()
 		m.frame = m.cv.Encode(m.theme)
 		if m.term != nil {
+			if m.opts.Plain {
+				m.term.ShowCursor(m.cv.FocusRow())
+			}
 			m.term.Show(m.frame)
 		}
 	}
@@ -189,8 +192,8 @@ func (m *model) drawKeys(v canvas.View) {
 	}
 	s := m.front()
 	x := 0
-	for i := range table {
-		b := &table[i]
+	for i := range m.keys.bindings {
+		b := &m.keys.bindings[i]
 		if b.Scope != s.Scope() || b.Short == "" || b.Class > m.sh.Class {
 			continue
 		}

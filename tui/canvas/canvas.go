@@ -27,6 +27,8 @@ type Canvas struct {
 	w, h  int
 	cells []cell
 	ascii bool
+	plain bool
+	focus int // row of the cursor the keys act on; -1: none was drawn
 }
 
 // New makes an empty canvas.
@@ -47,10 +49,17 @@ func (c *Canvas) Reset(w, h int) {
 	for i := range c.cells {
 		c.cells[i] = blank
 	}
+	c.focus = -1
 }
 
 // SetASCII makes the symbols of the program's own drawing plain ASCII.
 func (c *Canvas) SetASCII(on bool) { c.ascii = on }
+
+// SetPlain leaves out all lines between and around panes, and asks charts for numbers: for screen readers.
+func (c *Canvas) SetPlain(on bool) { c.plain = on }
+
+// FocusRow is the row that was last drawn as the one the keys act on; -1 if none was.
+func (c *Canvas) FocusRow() int { return c.focus }
 
 // View is the whole canvas.
 func (c *Canvas) View() View { return View{c: c, W: c.w, H: c.h} }
@@ -195,6 +204,9 @@ func (v View) put(x, y, end int, text safe.Line, st Style) int {
 	if v.c == nil || y < 0 || y >= v.H {
 		return x + safe.Width(text)
 	}
+	if text == "▸" {
+		v.c.focus = v.y + y
+	}
 	s := string(text)
 	for len(s) > 0 {
 		if c := s[0]; c >= 0x20 && c < 0x7f && (len(s) == 1 || s[1] < 0x80) {
@@ -258,8 +270,14 @@ func (v View) Right(end, y, w int, text safe.Line, st Style) {
 	v.Put(end-safe.Width(text), y, text, st)
 }
 
+// Plain reports whether charts are to be numbers and lines to be left out.
+func (v View) Plain() bool { return v.c != nil && v.c.plain }
+
 // HLine repeats a one-cell symbol n times to the right.
 func (v View) HLine(x, y, n int, symbol safe.Line, st Style) {
+	if v.Plain() {
+		return
+	}
 	for i := range n {
 		if x+i >= v.W {
 			return
@@ -270,6 +288,9 @@ func (v View) HLine(x, y, n int, symbol safe.Line, st Style) {
 
 // VLine repeats a one-cell symbol n times downwards.
 func (v View) VLine(x, y, n int, symbol safe.Line, st Style) {
+	if v.Plain() {
+		return
+	}
 	for i := range n {
 		v.Put(x, y+i, symbol, st)
 	}
@@ -295,6 +316,9 @@ func (v View) Blank(x, y, n int, st Style) {
 func (v View) Paint(x, y, n int, st Style) {
 	if v.c == nil || y < 0 || y >= v.H {
 		return
+	}
+	if st&Cursor != 0 {
+		v.c.focus = v.y + y
 	}
 	for i := max(x, 0); i < min(x+n, v.W); i++ {
 		e := &v.c.cells[(v.y+y)*v.c.w+v.x+i]

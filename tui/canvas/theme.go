@@ -145,7 +145,8 @@ func Light() *Theme { return exact("light", lightLooks) }
 
 var themes = map[string]func() *Theme{
 	"terminal": Terminal, "none": None, "dark": Dark, "light": Light,
-	"ascii": func() *Theme { t := Terminal(); t.Name, t.ASCII = "ascii", true; return t },
+	"ascii":      func() *Theme { t := Terminal(); t.Name, t.ASCII = "ascii", true; return t },
+	"ascii-none": func() *Theme { t := None(); t.Name, t.ASCII = "ascii-none", true; return t },
 }
 
 // ThemeNames lists what Named knows.

@@ -17,16 +17,37 @@ const NoTerminal = "streamlab: the workbench needs a terminal.\n" +
 	"Use: streamlab run LAB, streamlab status, streamlab sql -c \"…\"\n" +
 	"More: streamlab help headless\n"
 
-// ThemeFor chooses the theme: the user's wish if any, then NO_COLOR, then what the locale can show.
-func ThemeFor(wish string, getenv func(string) string) string {
-	if wish != "" && wish != "auto" {
-		return wish
+// A Look is what the user wants to see, from flags and settings; the zero Look leaves all to the terminal.
+type Look struct {
+	Theme string // as canvas.Named; "" and "auto" choose
+	Color string // "always", "never"; "" and "auto" ask NO_COLOR
+	ASCII bool   // plain symbols
+}
+
+// ThemeFor chooses the theme. Colour: the user's wish, then NO_COLOR, then yes.
+// Symbols: ASCII where it is asked for, on the Linux console, and where the locale is not UTF-8.
+func ThemeFor(wish Look, getenv func(string) string) string {
+	ascii := wish.ASCII || getenv("TERM") == "linux" || !utf8Locale(getenv)
+	color := true
+	switch {
+	case wish.Color == "always":
+	case wish.Color == "never":
+		color = false
+	case getenv("NO_COLOR") != "":
+		color = false
 	}
-	if getenv("NO_COLOR") != "" {
+	named := wish.Theme != "" && wish.Theme != "auto"
+	switch {
+	case named && wish.Color != "never" && !wish.ASCII:
+		return wish.Theme // named with nothing else said: that one, NO_COLOR or not
+	case ascii && !color:
+		return "ascii-none"
+	case !color:
 		return "none"
-	}
-	if getenv("TERM") == "linux" || !utf8Locale(getenv) {
+	case ascii:
 		return "ascii"
+	case named:
+		return wish.Theme
 	}
 	return "terminal"
 }

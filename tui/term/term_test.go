@@ -11,20 +11,24 @@ import (
 
 func TestThemeFor(t *testing.T) {
 	for _, c := range []struct {
-		wish string
+		wish Look
 		env  map[string]string
 		want string
 	}{
-		{"", nil, "terminal"},
-		{"auto", map[string]string{"NO_COLOR": "1"}, "none"},
-		{"dark", map[string]string{"NO_COLOR": "1"}, "dark"},
-		{"", map[string]string{"TERM": "linux"}, "ascii"},
-		{"", map[string]string{"LANG": "C"}, "ascii"},
-		{"", map[string]string{"LANG": "de_DE.UTF-8"}, "terminal"},
-		{"", map[string]string{"LANG": "de_DE.UTF-8", "LC_ALL": "C"}, "ascii"},
+		{Look{Theme: ""}, nil, "terminal"},
+		{Look{Theme: "auto"}, map[string]string{"NO_COLOR": "1"}, "none"},
+		{Look{Theme: "dark"}, map[string]string{"NO_COLOR": "1"}, "dark"},
+		{Look{Theme: ""}, map[string]string{"TERM": "linux"}, "ascii"},
+		{Look{Theme: ""}, map[string]string{"LANG": "C"}, "ascii"},
+		{Look{Theme: ""}, map[string]string{"LANG": "de_DE.UTF-8"}, "terminal"},
+		{Look{Theme: ""}, map[string]string{"LANG": "de_DE.UTF-8", "LC_ALL": "C"}, "ascii"},
+		{Look{Color: "always"}, map[string]string{"NO_COLOR": "1"}, "terminal"},
+		{Look{Theme: "dark", Color: "never"}, nil, "none"},
+		{Look{ASCII: true, Color: "never"}, nil, "ascii-none"},
+		{Look{}, map[string]string{"TERM": "linux", "NO_COLOR": "1"}, "ascii-none"},
 	} {
 		if got := ThemeFor(c.wish, func(k string) string { return c.env[k] }); got != c.want {
-			t.Errorf("ThemeFor(%q, %v) = %q, want %q", c.wish, c.env, got, c.want)
+			t.Errorf("ThemeFor(%v, %v) = %q, want %q", c.wish, c.env, got, c.want)
 		}
 	}
 }

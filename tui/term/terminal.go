@@ -1,7 +1,6 @@
 package term
 
 import (
-	"encoding/base64"
 	"fmt"
 	"io"
 	"os"
@@ -45,6 +44,7 @@ type Terminal struct {
 	writing sync.Mutex // held while writing to out; taken before mu
 	mu      sync.Mutex // guards everything below; never held while writing, so Show never waits
 	frame   []string   // newest; nil when painted
+	row     int        // where the terminal's own cursor stands, from 1; 0: hidden
 	painted []string   // what the terminal shows; nil: unknown
 	mouse   bool       // guarded by writing
 	paused  bool
@@ -103,6 +103,14 @@ func (t *Terminal) Show(lines []string) {
 	t.frame = lines
 	t.mu.Unlock()
 	t.poke()
+}
+
+// ShowCursor lets the terminal's own cursor stand at the beginning of a row (from 0) from the next frame
+// on: screen readers and braille displays follow it. A negative row hides it.
+func (t *Terminal) ShowCursor(row int) {
+	t.mu.Lock()
+	t.row = row + 1
+	t.mu.Unlock()
 }
 
 func (t *Terminal) poke() {
@@ -266,6 +274,9 @@ func (t *Terminal) diff() string {
 		b.WriteString(l)
 	}
 	t.painted, t.frame = t.frame, nil
+	if t.row > 0 {
+		fmt.Fprintf(&b, "\x1b[%d;1H\x1b[?25h", t.row)
+	}
 	if b.Len() == 0 || !t.sync {
 		return b.String()
 	}
@@ -274,22 +285,3 @@ func (t *Terminal) diff() string {
 
 // Slow reports whether writes take over 40 ms on average.
 func (t *Terminal) Slow() bool { return t.avg.Load() > int64(40*time.Millisecond) }
-
-// MaxClipboard is the most that is sent to the terminal's clipboard.
-const MaxClipboard = 64 << 10
-
-// Copy puts text into the terminal's clipboard (OSC 52, through tmux where needed). It fails for more
-// than MaxClipboard bytes. The text is encoded, so nothing in it can reach the terminal as a command.
-func (t *Terminal) Copy(text string) error {
-	if len(text) > MaxClipboard {
-		return fmt.Errorf("%d KiB are too much for the terminal's clipboard (64 KiB)", len(text)>>10)
-	}
-	seq := "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte(text)) + "\a"
-	if os.Getenv("TMUX") != "" {
-		seq = "\x1bPtmux;" + strings.ReplaceAll(seq, "\x1b", "\x1b\x1b") + "\x1b\\"
-	}
-	t.writing.Lock()
-	defer t.writing.Unlock()
-	_, err := io.WriteString(t.out, seq)
-	return err
-}

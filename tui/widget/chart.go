@@ -16,6 +16,10 @@ func Spark(v canvas.View, x, y, w int, values []float64, top float64, st canvas.
 	if len(values) > w {
 		values = values[len(values)-w:]
 	}
+	if v.Plain() {
+		v.Fit(x, y, w, inWords(values), st)
+		return
+	}
 	top = ceiling(values, top)
 	for i, f := range values {
 		if !(f >= 0) { // NaN too
@@ -34,6 +38,10 @@ func Bars(v canvas.View, values []float64, top float64, st canvas.Style) {
 	if len(values) > v.W {
 		values = values[len(values)-v.W:]
 	}
+	if v.Plain() {
+		v.Fit(0, v.H-1, v.W, inWords(values), st)
+		return
+	}
 	top = ceiling(values, top)
 	x0 := v.W - len(values)
 	for i, f := range values {
@@ -49,6 +57,25 @@ func Bars(v canvas.View, values []float64, top float64, st canvas.Style) {
 			n -= 8
 		}
 	}
+}
+
+// inWords says in numbers what a chart shows.
+func inWords(values []float64) safe.Line {
+	n, first, last, low, high := 0, 0.0, 0.0, math.Inf(1), math.Inf(-1)
+	for _, f := range values {
+		if !(f >= 0) {
+			continue
+		}
+		if n == 0 {
+			first = f
+		}
+		n++
+		last, low, high = f, min(low, f), max(high, f)
+	}
+	if n == 0 {
+		return "no values"
+	}
+	return "first " + Rate(first) + ", last " + Rate(last) + ", least " + Rate(low) + ", most " + Rate(high)
 }
 
 func ceiling(values []float64, top float64) float64 {
@@ -75,7 +102,7 @@ func PhaseBar(v canvas.View, x, y, w int, parts []Part, st canvas.Style) {
 	for _, p := range parts {
 		total += p.Took
 	}
-	if total <= 0 || w <= 0 {
+	if total <= 0 || w <= 0 || v.Plain() { // the legend has the numbers
 		return
 	}
 	cells := make([]int, len(parts))
