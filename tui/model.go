@@ -109,8 +109,10 @@ func newModel(ctx context.Context, opts Options) *model {
 	if opts.timer != nil {
 		m.timer = opts.timer
 	}
-	m.cv.SetASCII(th.ASCII || opts.Plain)
-	m.cv.SetPlain(opts.Plain)
+	m.cv.SetASCII(th.ASCII)
+	if opts.Plain {
+		m.plain()
+	}
 	m.mouse = opts.Mouse
 	m.sh.Now = m.clock()
 	m.utc = opts.UTC
@@ -133,6 +135,13 @@ func newModel(ctx context.Context, opts Options) *model {
 		m.push(&card{err: opts.Notice})
 	}
 	return m
+}
+
+// plain turns to words instead of pictures.
+func (m *model) plain() {
+	m.opts.Plain, m.sh.Plain = true, true
+	m.cv.SetASCII(true)
+	m.cv.SetPlain(true)
 }
 
 func (m *model) front() screen.Screen {

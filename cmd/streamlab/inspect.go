@@ -137,6 +137,7 @@ func newDoctorCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			rows := [][]string{{"version", version()}, {"go", runtime.Version()}, {"cpus", fmt.Sprint(runtime.GOMAXPROCS(0))}}
 			rows = append(rows, surroundings()...)
+			rows = append(rows, settingsProblems()...)
 			return a.table("doctor", []string{"what", "value"}, rows)
 		},
 	}

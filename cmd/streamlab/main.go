@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"unicode"
@@ -36,7 +35,7 @@ type app struct {
 	conf      []string
 	chdir     string
 	trust     bool
-	plain     bool
+	time      string // local, utc
 }
 
 func main() {
@@ -203,8 +202,7 @@ func problemJSON(e *errs.Error) map[string]any {
 }
 
 func (a *app) root() *cobra.Command {
-	var theme string
-	var noStart bool
+	var look looks
 	c := &cobra.Command{
 		Use:           "streamlab [LAB]",
 		Short:         "A terminal workbench for developing streams, with a streaming engine of its own",
@@ -217,16 +215,20 @@ func (a *app) root() *cobra.Command {
 			default:
 				return errs.New("LAB_VALUE", "key", "--output", "expected", "table, json, jsonl, csv or name")
 			}
+			if a.time != "" && a.time != "local" && a.time != "utc" {
+				return errs.New("LAB_VALUE", "key", "--time", "expected", "local or utc")
+			}
 			if a.chdir != "" {
 				return os.Chdir(a.chdir)
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains([]string{"", "auto", "dark", "light", "terminal", "ascii", "none"}, theme) {
-				return errs.New("LAB_VALUE", "key", "--theme", "expected", "auto, dark, light, terminal, ascii or none")
+			opts, err := a.options(cmd, &look)
+			if err != nil {
+				return err
 			}
-			return a.workbench(cmd.Context(), args, theme, noStart)
+			return a.workbench(cmd.Context(), args, opts, look.noStart)
 		},
 	}
 	c.PersistentFlags().StringVarP(&a.output, "output", "o", "table", "table, json, jsonl, csv or name")
@@ -234,11 +236,17 @@ func (a *app) root() *cobra.Command {
 	c.PersistentFlags().StringArrayVar(&a.conf, "conf", nil, "setting KEY=VALUE, wins over the lab's conf")
 	c.PersistentFlags().BoolVar(&a.trust, "trust", false, "let the lab run the commands of its foreach")
 	c.PersistentFlags().StringVarP(&a.chdir, "chdir", "C", "", "change to this folder first")
-	c.Flags().StringVar(&theme, "theme", "", "auto, dark, light, terminal, ascii or none")
-	c.Flags().BoolVar(&a.plain, "plain", false, "words instead of pictures in the charts, for screen readers")
-	c.Flags().BoolVar(&noStart, "no-start", false, "open the lab without starting its queries")
+	c.PersistentFlags().StringVar(&a.time, "time", "", "clock of times for the eye: local or utc")
+	look.flags(c)
 	c.AddCommand(newRunCommand(a), newValidateCommand(a), newExplainCommand(a), newSQLCommand(a), newStatusCommand(a),
-		newProgressCommand(a), newCheckpointCommand(a), newLabCommand(a), newBenchCommand(a), newDocsCommand(a), newDoctorCommand(a), newVersionCommand(a))
+		newProgressCommand(a), newCheckpointCommand(a), newLabCommand(a), newBenchCommand(a), newDocsCommand(a), newDoctorCommand(a), newConfigCommand(a), newVersionCommand(a))
+	for _, docs := range c.Commands() {
+		if docs.Name() == "docs" {
+			a.addReference(docs)
+		}
+	}
+	a.complete(c)
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "wide", "json", "jsonl", "yaml", "csv", "name"}, cobra.ShellCompDirectiveNoFileComp))
 	for _, group := range c.Commands() {
 		if group.HasSubCommands() && group.RunE == nil && group.Run == nil {
 			group.Args, group.RunE = cobra.ArbitraryArgs, unknownSubcommand
@@ -261,15 +269,14 @@ func unknownSubcommand(cmd *cobra.Command, args []string) error {
 }
 
 // workbench opens the screens, in a child of a guard that puts the terminal right whatever happens.
-func (a *app) workbench(ctx context.Context, args []string, theme string, noStart bool) error {
-	if !isTerminal(os.Stdin) || !isTerminal(os.Stdout) {
+func (a *app) workbench(ctx context.Context, args []string, opts tui.Options, noStart bool) error {
+	if !term.Usable(os.Stdin, os.Stdout) {
 		if len(args) == 1 { // a mistyped command is taken for a lab: better to hear that there is none
 			if path, err := a.find(args[0]); err != nil || !exists(path) {
 				return errors.Join(err, fmt.Errorf("%q is no command, no shipped lab and no file", args[0]))
 			}
 		}
-		fmt.Fprintln(a.err, "error: the workbench needs a terminal.")
-		fmt.Fprintln(a.err, "  try: streamlab run LAB runs a lab without one; streamlab --help lists all commands")
+		fmt.Fprint(a.err, term.NoTerminal)
 		return exitCode(2)
 	}
 	if !term.Guarded() {
@@ -282,8 +289,7 @@ func (a *app) workbench(ctx context.Context, args []string, theme string, noStar
 		}
 		return nil
 	}
-	g := newGallery(a, noStart)
-	opts := tui.Options{Gallery: g, Theme: theme, Plain: a.plain, Version: version()}
+	opts.Gallery = newGallery(a, noStart)
 	if len(args) == 1 {
 		path, err := a.find(args[0])
 		if err != nil {
