@@ -139,7 +139,7 @@ func newModel(ctx context.Context, opts Options) *model {
 
 // plain turns to words instead of pictures.
 func (m *model) plain() {
-	m.opts.Plain, m.sh.Plain = true, true
+	m.opts.Plain, m.sh.Plain, m.dirty = true, true, true
 	m.cv.SetASCII(true)
 	m.cv.SetPlain(true)
 }

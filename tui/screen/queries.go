@@ -435,10 +435,14 @@ func (s *Queries) drawList(v canvas.View) {
 		widget.Row(v, 3, y, 1, cols, ws, func(c int) (safe.Line, canvas.Style) {
 			switch c {
 			case 0:
-				if q.State == Failed {
-					return text(q.Name), canvas.Error
+				name, st := text(q.Name), canvas.Text
+				if v.Plain() {
+					name = safe.Line(q.State.String()) + " " + name // no symbol stands alone
 				}
-				return text(q.Name), canvas.Text
+				if q.State == Failed {
+					st = canvas.Error
+				}
+				return name, st
 			case 1:
 				return text(q.Sink), canvas.Muted
 			case 2:

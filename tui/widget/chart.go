@@ -61,7 +61,7 @@ func Bars(v canvas.View, values []float64, top float64, st canvas.Style) {
 
 // inWords says in numbers what a chart shows.
 func inWords(values []float64) safe.Line {
-	n, first, last, low, high := 0, 0.0, 0.0, math.Inf(1), math.Inf(-1)
+	n, first, low, high := 0, 0.0, math.Inf(1), math.Inf(-1)
 	for _, f := range values {
 		if !(f >= 0) {
 			continue
@@ -70,12 +70,12 @@ func inWords(values []float64) safe.Line {
 			first = f
 		}
 		n++
-		last, low, high = f, min(low, f), max(high, f)
+		low, high = min(low, f), max(high, f)
 	}
 	if n == 0 {
 		return "no values"
 	}
-	return "first " + Rate(first) + ", last " + Rate(last) + ", least " + Rate(low) + ", most " + Rate(high)
+	return "first " + Rate(first) + " least " + Rate(low) + " most " + Rate(high) // the last stands beside the chart
 }
 
 func ceiling(values []float64, top float64) float64 {
