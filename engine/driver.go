@@ -218,7 +218,7 @@ func (d *driver) open(ctx context.Context) error {
 		return nil
 	}
 	sink, err := d.p.format.New(sinks.Def{Format: d.p.format.Name, Path: d.p.path, Options: d.p.w.options,
-		PartitionBy: d.p.w.partitionBy, Mode: d.p.mode, QueryName: d.q.name, QueryID: d.q.id, Schema: d.p.node.Schema(),
+		PartitionBy: d.p.w.partitionBy, Mode: d.p.mode, QueryName: d.q.name, QueryID: d.q.id, Schema: d.p.node.Schema(), Keys: groupingKeys(d.p.node),
 		Conf: d.conf.Get, Zone: d.conf.zone(), Dir: d.s.workspace, Out: d.s.console(d.q.name), Notice: d.notice,
 		Durable: d.conf.Get(keyDurability) == "power" && !d.temporary})
 	d.sink = sink

@@ -18,6 +18,7 @@ type Def struct {
 	QueryName   string
 	QueryID     string
 	Schema      types.Schema
+	Keys        []int                   // columns that tell rows apart: the grouping keys of an aggregation; nil if none do
 	Conf        func(key string) string // session settings, Spark's keys; "" if unset
 	Zone        *time.Location
 	Dir         string            // the workspace

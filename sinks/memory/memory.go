@@ -108,6 +108,9 @@ func (s *sink) open(ctx context.Context) error {
 	if err != nil {
 		return fail(err)
 	}
+	if _, err := tx.ExecContext(ctx, aside); err != nil {
+		return fail(err)
+	}
 	s.last = -1
 	var id, columns string
 	create := s.create()
@@ -124,10 +127,16 @@ func (s *sink) open(ctx context.Context) error {
 				return fail(err)
 			}
 		}
+		if err := s.forget(ctx, tx); err != nil {
+			return fail(err)
+		}
 		_, err = tx.ExecContext(ctx, `INSERT OR REPLACE INTO _streamlab_batches VALUES (?, ?, -1, ?)`, s.def.QueryName, s.def.QueryID, create)
 		if err != nil {
 			return fail(err)
 		}
+	}
+	if err := s.keep(ctx, tx); err != nil {
+		return fail(err)
 	}
 	if err := tx.Commit(); err != nil {
 		return fail(err)
@@ -151,6 +160,9 @@ func (s *sink) Restart(ctx context.Context) error {
 	if _, err := tx.ExecContext(ctx, "DELETE FROM "+quote(s.def.QueryName)); err != nil {
 		return s.failed(err)
 	}
+	if err := s.forget(ctx, tx); err != nil {
+		return s.failed(err)
+	}
 	if _, err := tx.ExecContext(ctx, `UPDATE _streamlab_batches SET batch_id = -1 WHERE name = ?`, s.def.QueryName); err != nil {
 		return s.failed(err)
 	}
@@ -163,18 +175,27 @@ func (s *sink) Restart(ctx context.Context) error {
 
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// create is the statement that makes the table. Names that differ in case only get a number, since SQLite
-// takes them for one.
-func (s *sink) create() string {
+// columnNames are the names of the table's columns. Names that differ in case only get a number, since
+// SQLite takes them for one.
+func (s *sink) columnNames() []string {
 	used := map[string]bool{}
-	var cols []string
+	var out []string
 	for _, f := range s.def.Schema {
 		name := f.Name
 		for n := 2; used[strings.ToLower(name)]; n++ {
 			name = fmt.Sprintf("%s_%d", f.Name, n)
 		}
 		used[strings.ToLower(name)] = true
-		cols = append(cols, quote(name)+" "+affinity(f.Type))
+		out = append(out, name)
+	}
+	return out
+}
+
+// create is the statement that makes the table.
+func (s *sink) create() string {
+	var cols []string
+	for i, name := range s.columnNames() {
+		cols = append(cols, quote(name)+" "+affinity(s.def.Schema[i].Type))
 	}
 	if len(cols) == 0 {
 		cols = []string{`"_empty" TEXT`}
@@ -218,11 +239,21 @@ func (s *sink) AddBatch(ctx context.Context, b sinks.Batch) error {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM "+quote(s.def.QueryName)); err != nil {
 			return s.failed(err)
 		}
+		if err := s.forget(ctx, tx); err != nil {
+			return s.failed(err)
+		}
+	}
+	first, err := s.next(ctx, tx)
+	if err != nil {
+		return s.failed(err)
 	}
 	w := &writer{ctx: ctx, tx: tx, schema: s.def.Schema, table: quote(s.def.QueryName), zone: s.def.Zone}
 	err = sinks.Each(ctx, b, func(_ int, rb arrow.RecordBatch) error { return w.add(rb) })
 	if err != nil {
 		return err
+	}
+	if err := s.number(ctx, tx, b.ID, first, w.n); err != nil {
+		return s.failed(err)
 	}
 	if err := fault.Point("sink.stage.mid"); err != nil {
 		return err
