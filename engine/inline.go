@@ -32,12 +32,8 @@ func (s *Session) InlineTable(ddl string, rows [][]any) (catalog.Table, error) {
 // Feed adds one micro-batch of rows to a memory source of the catalog, which may have got a watermark since.
 // Errors: NOT_A_MEMORY_SOURCE.
 func (s *Session) Feed(source string, rows [][]any) error {
-	r, ok := s.catalog.Lookup(source)
-	stream := r.Stream
-	if ok && stream == nil && r.View != nil {
-		stream = watermarked(r.View.Plan)
-	}
-	if stream == nil || stream.Format != "memory" {
+	stream := s.fed(source)
+	if stream == nil {
 		return errs.New("NOT_A_MEMORY_SOURCE", "name", source)
 	}
 	rb, err := s.InlineRows(stream.Schema(), rows)
@@ -45,6 +41,19 @@ func (s *Session) Feed(source string, rows [][]any) error {
 		return err
 	}
 	return memory.Add(stream.Open.(*opening).def, rb)
+}
+
+// fed is the memory source of a name; nil if it is none.
+func (s *Session) fed(source string) *catalog.Stream {
+	r, ok := s.catalog.Lookup(source)
+	stream := r.Stream
+	if ok && stream == nil && r.View != nil {
+		stream = watermarked(r.View.Plan)
+	}
+	if stream == nil || stream.Format != "memory" {
+		return nil
+	}
+	return stream
 }
 
 // watermarked is the stream below a view's watermarks and columns; nil if something else is between.
