@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -19,78 +18,21 @@ import (
 
 var update = flag.Bool("update", false, "write the golden frames")
 
-// driver plays Bubble Tea: it runs commands at once. There are no timers.
+// driver is a camera that tests look behind.
 type driver struct {
 	t *testing.T
-	m *model
+	*Camera
 }
 
 func newDriver(t *testing.T, w, h int, bench screen.Workbench) *driver {
-	m := newModel(context.Background(), Options{Gallery: screentest.Gallery{}, Workbench: bench,
-		clock: func() time.Time { return screentest.Now }, zone: time.UTC, timer: noTimer})
-	d := &driver{t, m}
-	d.run(m.Init())
-	d.send(tea.WindowSizeMsg{Width: w, Height: h})
-	return d
-}
-
-func (d *driver) send(msg tea.Msg) {
-	_, cmd := d.m.Update(msg)
-	d.run(cmd)
-	_ = d.m.View()
-}
-
-// run does a command and what comes of it.
-func (d *driver) run(cmd tea.Cmd) {
-	if cmd == nil {
-		return
-	}
-	switch msg := cmd().(type) {
-	case nil, tea.QuitMsg, tea.SuspendMsg:
-	case tea.BatchMsg:
-		for _, c := range msg {
-			d.run(c)
-		}
-	default:
-		d.send(msg)
-	}
+	return &driver{t, NewCamera(Options{Gallery: screentest.Gallery{}, Workbench: bench}, w, h, screentest.Now)}
 }
 
 func noTimer(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil }
 
-// keys types names separated by blanks: "b enter ] down".
-func (d *driver) keys(names string) *driver {
-	for _, n := range strings.Fields(names) {
-		d.send(keyMsgOf(n))
-	}
-	return d
-}
+func (d *driver) keys(names string) *driver { d.Keys(names); return d }
 
-// text types text rune by rune.
-func (d *driver) text(s string) *driver {
-	for _, r := range s {
-		d.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}})
-	}
-	return d
-}
-
-var named = map[string]tea.KeyType{"enter": tea.KeyEnter, "esc": tea.KeyEsc, "up": tea.KeyUp, "down": tea.KeyDown,
-	"left": tea.KeyLeft, "right": tea.KeyRight, "tab": tea.KeyTab, "shift+tab": tea.KeyShiftTab,
-	"pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd, "backspace": tea.KeyBackspace,
-	"delete": tea.KeyDelete, "space": tea.KeySpace, "ctrl+r": tea.KeyCtrlR, "ctrl+j": tea.KeyCtrlJ, "ctrl+t": tea.KeyCtrlT,
-	"ctrl+p": tea.KeyCtrlP, "ctrl+n": tea.KeyCtrlN, "ctrl+g": tea.KeyCtrlG, "ctrl+u": tea.KeyCtrlU, "ctrl+d": tea.KeyCtrlD,
-	"ctrl+w": tea.KeyCtrlW, "ctrl+k": tea.KeyCtrlK, "ctrl+l": tea.KeyCtrlL, "ctrl+c": tea.KeyCtrlC}
-
-func keyMsgOf(n string) tea.KeyMsg {
-	if t, ok := named[n]; ok {
-		m := tea.KeyMsg{Type: t}
-		if t == tea.KeySpace {
-			m.Runes = []rune{' '}
-		}
-		return m
-	}
-	return tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(n)}
-}
+func (d *driver) text(s string) *driver { d.Type(s); return d }
 
 // encoded is the frame as the terminal gets it.
 func (d *driver) encoded() string { _ = d.m.View(); return strings.Join(d.m.frame, "\n") }

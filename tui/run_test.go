@@ -100,7 +100,7 @@ func TestOpenFromTheCommandLine(t *testing.T) {
 	} {
 		m := newModel(context.Background(), Options{Gallery: screentest.Gallery{}, Open: c.path, timer: noTimer,
 			clock: func() time.Time { return screentest.Now }, zone: time.UTC})
-		d := &driver{t, m}
+		d := &driver{t, &Camera{m}}
 		d.run(m.Init())
 		d.send(tea.WindowSizeMsg{Width: 80, Height: 24})
 		if f := d.frame(); !strings.Contains(f, c.want) {

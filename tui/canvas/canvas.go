@@ -103,6 +103,61 @@ func (c *Canvas) Text() string {
 	return b.String()
 }
 
+// A Run is a part of a row in one style. Text has no control characters.
+type Run struct {
+	X, Width int // in cells
+	Text     string
+	Style    Style
+}
+
+// Runs gives the runs of a row from left to right, for other pictures than a terminal's. Blank cells in a
+// style that shows nothing are left out at the ends of a run; a cell whose width programs disagree about is
+// a run of its own.
+func (c *Canvas) Runs(y int) (out []Run) {
+	if y < 0 || y >= c.h {
+		return nil
+	}
+	row := c.cells[y*c.w : (y+1)*c.w]
+	for x := 0; x < c.w; x++ {
+		e := &row[x]
+		if e.width == 0 || e.text == "" && e.style&(Reverse|Underline) == 0 {
+			continue
+		}
+		r := Run{X: x, Style: e.style}
+		for x < c.w {
+			e := &row[x]
+			if e.width == 0 {
+				x++
+				continue
+			}
+			if e.style != r.Style || unsure(e) && r.Width > 0 {
+				break
+			}
+			if e.text == "" {
+				r.Text += " "
+			} else {
+				r.Text += e.text
+			}
+			r.Width += int(e.width)
+			x += int(e.width)
+			if unsure(e) {
+				break
+			}
+		}
+		x--
+		if r.Style&(Reverse|Underline) == 0 {
+			t := strings.TrimRight(r.Text, " ")
+			r.Width -= len(r.Text) - len(t)
+			r.Text = t
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// Size is the width and height in cells.
+func (c *Canvas) Size() (w, h int) { return c.w, c.h }
+
 // Encode gives the frame as terminal text, one string a row. A row that does not fill its line ends by
 // erasing the rest of it.
 //

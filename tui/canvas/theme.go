@@ -58,6 +58,40 @@ func (t *Theme) sgr(s Style) string {
 	return t.sgrs[s]
 }
 
+// A Paint is how a style looks outside a terminal. Colours are "#rrggbb".
+type Paint struct {
+	Front, Back            string // Back is empty where nothing is painted behind
+	Bold, Faint, Underline bool
+}
+
+// Paint gives the colours of a style for a picture on a dark or light ground. Themes that leave colours to
+// the terminal are shown in those of Dark or Light.
+func (t *Theme) Paint(s Style, dark bool) Paint {
+	looks, back := lightLooks, lightBack
+	if dark {
+		looks, back = darkLooks, darkBack
+	}
+	role := s.role()
+	if t.Name == "none" || t.Name == "ascii-none" {
+		role = Text
+	}
+	p := Paint{Front: looks[role].hex(), Bold: s&Bold != 0, Faint: s&Faint != 0, Underline: s&Underline != 0 || role == Match}
+	if s&Reverse != 0 {
+		p.Front, p.Back = back.hex(), p.Front
+	}
+	return p
+}
+
+// Ground is the colour of a picture's dark or light ground.
+func Ground(dark bool) string {
+	if dark {
+		return darkBack.hex()
+	}
+	return lightBack.hex()
+}
+
+func (c rgb) hex() string { return fmt.Sprintf("#%02x%02x%02x", c.r, c.g, c.b) }
+
 // flat reports whether a blank in style s looks like an untouched cell.
 func (t *Theme) flat(s Style) bool { return s&(Underline|Reverse) == 0 }
 
