@@ -17,6 +17,7 @@ import (
 type builder struct {
 	p     *Plan
 	conf  Conf
+	taps  []*tap              // of the nodes that are built and have no node above them yet, if traced
 	marks map[operator]inMark // watermark that leaves an operator
 }
 
@@ -42,6 +43,14 @@ func (b *builder) build(n plan.Node) (operator, error) {
 	if b.marks == nil {
 		b.marks = map[operator]inMark{}
 	}
+	if b.conf.Trace != nil {
+		return b.tapped(n)
+	}
+	return b.node(n)
+}
+
+// node compiles a node; the nodes below it come from build.
+func (b *builder) node(n plan.Node) (operator, error) {
 	switch x := n.(type) {
 	case *plan.Scan:
 		return b.scan(x)

@@ -34,6 +34,8 @@ type dedup struct {
 	isWin  bool
 
 	fleeting bool // a batch dedup: forgets after each execution
+	tap      *tap // nil: untraced
+	firsts   map[uint32]rowID
 }
 
 // newDedup dedups on columns of the input; keyTime says which of keys is the event time, -1 if none is.
@@ -77,7 +79,7 @@ func (o *dedup) open(r *run) (int, error) {
 	}
 	late, evict := o.mark.at(r.task.lateUs), o.mark.at(r.task.evictUs)
 	o.lastE, o.batch = evict, r.task.Batch
-	o.out = newRowsBuffer(o.in)
+	o.out, o.firsts = newRowsBuffer(o.in), nil
 	c := &o.count
 	dups := int64(0)
 	err = r.inOrder(o.child, o.in, parts, func(p int, ch *chunk) error {
@@ -85,6 +87,9 @@ func (o *dedup) open(r *run) (int, error) {
 		if o.timeCol >= 0 {
 			sel = onTime(o.eventTime(ch), sel, late, &o.idx)
 			c.NumRowsDroppedByWatermark += int64(ch.sel.N - sel.N)
+			if o.tap != nil {
+				o.tap.dropped(ch.sel, sel, FateLate, o.eventTime(ch))
+			}
 		}
 		if sel.N == 0 {
 			return nil
@@ -106,6 +111,9 @@ func (o *dedup) open(r *run) (int, error) {
 			}
 		}
 		dups += int64(sel.N - len(o.idx2))
+		if o.tap != nil {
+			o.traceRows(sel)
+		}
 		if len(o.idx2) > 0 {
 			o.out.add(ch.cols, columnar.Sel{Idx: o.idx2, N: len(o.idx2)})
 		}

@@ -75,9 +75,9 @@ func (o *repeatRows) part(r *run, w, p int, to emit) error {
 			for i := range out {
 				gatherRows(&out[i], &c.cols[i], idx)
 			}
-			k := len(idx)
+			from := idx
 			idx = idx[:0]
-			return to(&chunk{cols: out, sel: columnar.AllRows(k)})
+			return to(&chunk{cols: out, sel: columnar.AllRows(len(from)), from: from})
 		}
 		for k := range c.sel.N {
 			i := c.sel.At(k)

@@ -22,6 +22,7 @@ type grouping struct {
 	argAt   []int  // of each call: its first argument among exprs
 	filter  []int  // of each call: its FILTER among exprs, -1
 	panes   *panes // how rows of overlapping windows are folded; nil: one by one
+	tap     *tap   // nil: untraced
 }
 
 func newGrouping(keys []expr.Expr, calls []*expr.AggregateCall, in types.Schema, c expr.Conf) *grouping {

@@ -169,8 +169,9 @@ func (g *generated) flush(c *chunk, list *columnar.Vec) error {
 			columnar.GatherIdx(&g.out[at+i], k, g.elems)
 		}
 	}
+	rows := g.rows
 	g.rows, g.elems, g.pos = g.rows[:0], g.elems[:0], g.pos[:0]
-	return g.to(&chunk{cols: g.out, sel: columnar.AllRows(n)})
+	return g.to(&chunk{cols: g.out, sel: columnar.AllRows(n), from: rows})
 }
 
 // stack lays its arguments out as rows, filled up with nulls.
@@ -179,6 +180,7 @@ func (g *generated) stack(c *chunk, args []*columnar.Vec) error {
 	buf := newRowsBuffer(g.o.node.Out)
 	one := columnar.Sel{Idx: []int32{0}, N: 1}
 	null := columnar.Vec{Phys: columnar.PNull, Len: 1}
+	var from []int32
 	for k := range c.sel.N {
 		one.Idx[0] = int32(c.sel.At(k))
 		for row := range g.o.stack {
@@ -197,7 +199,11 @@ func (g *generated) stack(c *chunk, args []*columnar.Vec) error {
 				}
 			}
 			buf.n++
+			from = append(from, one.Idx[0])
 		}
 	}
-	return pushRows(buf.vecs(), buf.n, g.to)
+	return pushRows(buf.vecs(), buf.n, func(c *chunk) error {
+		c.from, from = from[:c.sel.N], from[c.sel.N:]
+		return g.to(c)
+	})
 }

@@ -70,7 +70,9 @@ type mapGroups struct {
 	lastE  int64
 	failed error // of emit, which has no way to return it
 	meta   map[string]variableMeta
-	known  bool // st has been counted
+	tap    *tap    // nil: untraced
+	came   []rowID // of rows, if traced
+	known  bool    // st has been counted
 	rowsN  int64
 	bytesN int64
 }
@@ -142,7 +144,7 @@ func (o *mapGroups) open(r *run) (int, error) {
 	}
 	o.measure()
 	o.count.AllUpdatesTimeMs = r.now().Sub(began).Milliseconds() - o.count.AllRemovalsTimeMs
-	o.rows, o.arena, o.groups, o.byKey = o.rows[:0], o.arena[:0], nil, nil
+	o.rows, o.arena, o.groups, o.byKey, o.came = o.rows[:0], o.arena[:0], nil, nil, nil
 	return 1, nil
 }
 
@@ -153,10 +155,15 @@ func (o *mapGroups) openState(r *run) error {
 		o.rowsN, o.bytesN = 0, 0
 		return nil
 	}
-	if r.task.State == nil {
+	shard := store.Shard{Operator: o.number(r)}
+	switch {
+	case r.task.Past != nil:
+		o.st = &trackedState{o: o, s: &overlay{below: r.task.Past.State(shard), rows: passing{map[string][]byte{}}}}
+	case r.task.State == nil:
 		return errs.New("INTERNAL_ERROR", "message", "a micro-batch with state of Go code has no change set")
+	default:
+		o.st = &trackedState{o: o, s: r.task.State.State(shard)}
 	}
-	o.st = &trackedState{o: o, s: r.task.State.State(store.Shard{Operator: o.number(r)})}
 	if o.known {
 		return nil
 	}
@@ -204,6 +211,12 @@ func (o *mapGroups) collect(r *run) error {
 			}
 			sel = onTime(v, sel, late, &idx)
 			o.count.NumRowsDroppedByWatermark += int64(c.sel.N - sel.N)
+			if o.tap != nil {
+				o.tap.dropped(c.sel, sel, FateLate, v)
+			}
+		}
+		if o.tap != nil {
+			o.came = o.tap.took(o.came, sel, FateGiven)
 		}
 		for k := range sel.N {
 			i := sel.At(k)
@@ -245,6 +258,7 @@ func (o *mapGroups) sorted() {
 
 // rowsOf yields the cells of a key's rows.
 func (o *mapGroups) rowsOf(g groupRows) iter.Seq[[]byte] {
+	o.traceCall(g)
 	return func(yield func([]byte) bool) {
 		for n := g.first; n != 0; n = o.rows[n-1].next {
 			w := o.rows[n-1]
@@ -261,6 +275,9 @@ func (o *mapGroups) emit(row []byte) {
 		row = readCell(c, row)
 	}
 	o.out.n++
+	if o.tap != nil {
+		o.tap.queue = append(o.tap.queue, o.tap.calling)
+	}
 	if o.outTime >= 0 && o.failed == nil && !o.fleeting {
 		late := o.mark.at(o.task.lateUs)
 		v := o.out.cols[o.outTime]

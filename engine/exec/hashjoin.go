@@ -37,6 +37,8 @@ type hashJoin struct {
 	// version tells whether what was built still holds; nil: it is built anew in every batch.
 	version func(ctx context.Context) (string, error)
 	built   string
+	tap     *tap    // nil: untraced
+	builtOf []rowID // of the build rows, if traced
 }
 
 type joinWorker struct {
@@ -135,7 +137,7 @@ func (o *hashJoin) buildTable(r *run) error {
 	if err != nil {
 		return err
 	}
-	o.t, o.rows, o.next, o.hasNull = newTable(o.lay, 8), newRowsBuffer(o.buildIn), o.next[:0], false
+	o.t, o.rows, o.next, o.hasNull, o.builtOf = newTable(o.lay, 8), newRowsBuffer(o.buildIn), o.next[:0], false, nil
 	enc := newEncoder(o.lay)
 	var groups []uint32
 	for p := range parts {
@@ -147,6 +149,9 @@ func (o *hashJoin) buildTable(r *run) error {
 			}
 			base := int32(o.rows.n)
 			o.rows.add(c.cols, c.sel)
+			if o.tap != nil {
+				o.builtOf = o.tap.took(o.builtOf, c.sel, FateRead)
+			}
 			keyed := o.keyedRows(ks, c.sel, nil)
 			if keyed.N < c.sel.N {
 				o.hasNull = true
@@ -230,7 +235,7 @@ func (o *hashJoin) part(r *run, w, p int, to emit) error {
 	probe := newRowsBuffer(o.probeIn)
 	for len(lone) > 0 {
 		n := min(len(lone), columnar.Slice)
-		if err := to(&chunk{cols: o.gather(wk, probe.vecs(), none[:n], lone[:n]), sel: columnar.AllRows(n)}); err != nil {
+		if err := to(&chunk{cols: o.gather(wk, probe.vecs(), none[:n], lone[:n]), sel: columnar.AllRows(n), with: o.partners(lone[:n])}); err != nil {
 			return err
 		}
 		lone = lone[n:]
@@ -362,7 +367,7 @@ func (o *hashJoin) pairs(wk *joinWorker, c *chunk, rowsOut bool, to emit) error 
 	if !rowsOut || sel.N == 0 {
 		return nil
 	}
-	return to(&chunk{cols: cols, sel: sel})
+	return to(&chunk{cols: cols, sel: sel, from: ps, with: o.partners(bs)})
 }
 
 // unmatched pushes what the kind of join says about the probe rows of a chunk by themselves.
@@ -406,5 +411,5 @@ func (o *hashJoin) unmatched(wk *joinWorker, c *chunk, ks []*columnar.Vec, to em
 	for i := range none {
 		none[i] = -1
 	}
-	return to(&chunk{cols: o.gather(wk, c.cols, wk.idx, none), sel: columnar.AllRows(len(none))})
+	return to(&chunk{cols: o.gather(wk, c.cols, wk.idx, none), sel: columnar.AllRows(len(none)), from: wk.idx})
 }

@@ -72,6 +72,8 @@ func scanBelow(o operator) *scan {
 			o = x.child
 		case *filter:
 			o = x.child
+		case *tap:
+			o = x.child
 		default:
 			return nil
 		}
@@ -124,6 +126,7 @@ type streamLimit struct {
 	count  OperatorCounters
 	stats  segmentStats
 	batch  int64
+	tap    *tap // nil: untraced
 }
 
 func (o *streamLimit) passed() *int64 {
@@ -156,6 +159,9 @@ func (o *streamLimit) open(r *run) (int, error) {
 				sel.Idx = sel.Idx[:sel.N]
 			}
 			o.buf.add(c.cols, sel)
+			if o.tap != nil {
+				o.tap.passOn(sel)
+			}
 		}
 		return nil
 	})

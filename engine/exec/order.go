@@ -20,6 +20,7 @@ type sorter struct {
 	prog   *expr.Program
 	local  bool
 	rows   []sortedRows
+	tap    *tap // nil: untraced
 }
 
 type sortedRows struct {
@@ -47,8 +48,13 @@ func (o *sorter) open(r *run) (int, error) {
 		keys[i].Type = x.Child.Type()
 	}
 	var buf, kbuf *rowsBuffer
+	var came []rowID
 	finish := func() {
 		o.rows = append(o.rows, sortedRows{buf, sortIndex(kbuf.cols, o.orders, buf.n)})
+		if o.tap != nil {
+			o.tap.reordered(came, o.rows[len(o.rows)-1].idx)
+			came = nil
+		}
 	}
 	for p := range parts {
 		if buf == nil || o.local {
@@ -67,6 +73,9 @@ func (o *sorter) open(r *run) (int, error) {
 				appendVec(kbuf.cols[i], k, c.sel)
 			}
 			buf.add(c.cols, c.sel)
+			if o.tap != nil {
+				came = o.tap.took(came, c.sel, FatePassed)
+			}
 			return nil
 		})
 		if err != nil {

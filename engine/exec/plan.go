@@ -32,6 +32,8 @@ type Conf struct {
 	NowMicros int64 // batch time of Collect
 	// Now is the clock that durations in counters are taken from; nil is the machine's.
 	Now func() time.Time
+	// Trace asks for taps; Workers is then 1. nil: none.
+	Trace *TraceConf
 }
 
 // A ScanNode is one occurrence of a streaming source in the plan.
@@ -82,6 +84,7 @@ type Plan struct {
 	first        error // what Spark finds out in the first batch only
 	keys         error // of state that cannot be keys: found before the sink sees a batch
 	redefined    bool  // a watermark above another: fails when there is one
+	tracer       *tracer
 }
 
 // Build compiles a plan. It reads nothing.
@@ -96,12 +99,19 @@ func Build(n plan.Node, c Conf) (*Plan, error) {
 	h := fnv.New64a()
 	h.Write([]byte(c.QueryID))
 	p.seedBase = h.Sum64()
-	b := &builder{p: p, conf: c}
+	if c.Trace != nil {
+		p.conf.Workers, p.tracer = 1, newTracer(*c.Trace, c.Now)
+	}
+	b := &builder{p: p, conf: p.conf}
 	root, err := b.build(n)
 	if err != nil {
 		return nil, err
 	}
 	p.root = root
+	if p.tracer != nil {
+		p.root = b.tap(&toSink{root}, 0, TraceStage{Kind: "sink", Schema: p.schema, Operator: -1})
+		p.tracer.number(p.stateful)
+	}
 	return p, nil
 }
 

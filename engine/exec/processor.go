@@ -322,6 +322,7 @@ func (h *Handle) fire(p Processor) error {
 			continue // another timer's call deleted it
 		}
 		h.key = append([]byte(nil), key...)
+		o.traceCall(groupRows{})
 		if err := p.Expired(h, h.key, ms, o.emit); err != nil {
 			return err
 		}

@@ -41,6 +41,10 @@ type sessionAggregate struct {
 	lastE    int64
 	batch    int64
 	refs     []int
+
+	tap     *tap // nil: untraced
+	numbers map[uint32]int64
+	touched []uint32
 }
 
 const (
@@ -141,15 +145,22 @@ func (o *sessionAggregate) open(r *run) (int, error) {
 	if o.fleeting {
 		o.reset()
 	}
+	late, evict := o.mark.at(r.task.lateUs), o.mark.at(r.task.evictUs)
+	key := newTimeKey(o.g.lay, o.session)
+	if o.tap != nil {
+		o.numbers, o.touched = map[uint32]int64{}, nil
+		o.tap.beginFold(func(t *table, g uint32) (int64, bool) {
+			us, _ := key.of(t, o.g.lay, g)
+			return us, us <= late && !o.fleeting
+		})
+	}
 	ps, err := o.g.foldAll(r, o.child, &o.partial, parts, 1, false)
 	if err != nil {
 		return 0, err
 	}
-	late, evict := o.mark.at(r.task.lateUs), o.mark.at(r.task.evictUs)
 	o.lastE, o.batch = evict, r.task.Batch
 	c := &o.count
 	p := ps[0].t
-	key := newTimeKey(o.g.lay, o.session)
 	groups := make([]uint32, 0, p.rec.Len())
 	for g := range uint32(p.rec.Len()) {
 		if t, _ := key.of(p, o.g.lay, g); t <= late && !o.fleeting {
@@ -160,6 +171,9 @@ func (o *sessionAggregate) open(r *run) (int, error) {
 	}
 	if err := o.merge(p, groups); err != nil {
 		return 0, err
+	}
+	if o.tap != nil {
+		o.traceValues(o.touched)
 	}
 	o.out = o.out[:0]
 	if o.mode == "complete" {
@@ -176,6 +190,10 @@ func (o *sessionAggregate) open(r *run) (int, error) {
 			o.sessions.unlink(g)
 			c.NumRowsRemoved++
 		})
+	}
+	if o.tap != nil {
+		o.traceOut()
+		o.tap.endFold()
 	}
 	o.measure()
 	c.AllUpdatesTimeMs = r.now().Sub(began).Milliseconds()
@@ -267,6 +285,11 @@ func (o *sessionAggregate) mergeKey(p *table, owner uint32, pieces []piece) erro
 			end = max(end, pieces[k].end)
 			k++
 		}
+		number := int64(0)
+		if o.tap != nil {
+			number = o.tap.newGroup()
+			o.traceBefore(number, pieces[:k])
+		}
 		target, others := pieces[0].g, pieces[1:k]
 		if !pieces[0].stored {
 			target, _ = o.sessions.upsertOne(o.es, pieces[0].row)
@@ -294,6 +317,9 @@ func (o *sessionAggregate) mergeKey(p *table, owner uint32, pieces []piece) erro
 				o.count.NumRowsRemoved++
 			}
 		}
+		if o.tap != nil {
+			o.traceSession(target, number, pieces[:k])
+		}
 		o.count.NumRowsUpdated++
 		*o.links(target) = [2]uint32{chain, owner}
 		chain = target + 1
@@ -306,25 +332,33 @@ func (o *sessionAggregate) mergeKey(p *table, owner uint32, pieces []piece) erro
 func (o *sessionAggregate) part(r *run, w, p int, to emit) error {
 	cols := make([]columnar.Vec, len(o.g.keys)+len(o.g.calls))
 	groups := o.out
-	t := o.sessions
 	for len(groups) > 0 {
 		part := groups[:min(len(groups), columnar.Slice)]
 		groups = groups[len(part):]
-		for i, k := range o.restKeys {
-			cols[k].Reset(o.g.keys[k].Type(), 0)
-			o.sessLay.decode(t.rec, part, recKey, i, &cols[k])
-		}
-		win := &cols[o.session]
-		win.Reset(o.g.keys[o.session].Type(), len(part))
-		for k, g := range part {
-			win.Kids[0].I64[k], win.Kids[1].I64[k] = o.start(g), *o.end(g)
-		}
-		for i, a := range o.aggs {
-			if err := a.Result(t.rec, t.extraAt()+sessAggs+o.g.offs[i], part, &cols[len(o.g.keys)+i]); err != nil {
-				return err
-			}
+		if err := o.results(part, cols); err != nil {
+			return err
 		}
 		if err := to(&chunk{cols: cols, sel: columnar.AllRows(len(part))}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// results fills columns with keys and aggregate results of sessions, in this order.
+func (o *sessionAggregate) results(groups []uint32, cols []columnar.Vec) error {
+	t := o.sessions
+	for i, k := range o.restKeys {
+		cols[k].Reset(o.g.keys[k].Type(), 0)
+		o.sessLay.decode(t.rec, groups, recKey, i, &cols[k])
+	}
+	win := &cols[o.session]
+	win.Reset(o.g.keys[o.session].Type(), len(groups))
+	for k, g := range groups {
+		win.Kids[0].I64[k], win.Kids[1].I64[k] = o.start(g), *o.end(g)
+	}
+	for i, a := range o.aggs {
+		if err := a.Result(t.rec, t.extraAt()+sessAggs+o.g.offs[i], groups, &cols[len(o.g.keys)+i]); err != nil {
 			return err
 		}
 	}

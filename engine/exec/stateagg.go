@@ -62,8 +62,13 @@ const bypassAfter = 16 << 10
 func (p *partialFold) take(c *chunk) error {
 	if !p.bypass {
 		p.rows += c.sel.N
-		p.bypass = p.rawToo && p.rows > bypassAfter && p.t.live*2 > p.rows
-		return p.f.fold(p.t, c)
+		tap := p.f.g.tap
+		p.bypass = p.rawToo && p.rows > bypassAfter && p.t.live*2 > p.rows && tap == nil
+		err := p.f.fold(p.t, c)
+		if tap != nil && err == nil {
+			tap.folded(p.t, c.sel, p.f.groups)
+		}
+		return err
 	}
 	vs, err := p.f.prog.Eval(c.cols, c.sel)
 	if err != nil {
@@ -169,6 +174,7 @@ type stateAggregate struct {
 	count   OperatorCounters
 	lastE   int64
 	batch   int64
+	tap     *tap // nil: untraced
 }
 
 // aggregateRange is the state of one hash range.
@@ -210,6 +216,10 @@ func (o *stateAggregate) open(r *run) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	late, evict := o.mark.at(r.task.lateUs), o.mark.at(r.task.evictUs)
+	if o.tap != nil {
+		o.tap.beginFold(o.traceLate(late))
+	}
 	units := r.units(parts)
 	ps, err := o.g.foldAll(r, o.child, &o.partial, parts, units, o.time == nil || o.mode == "complete")
 	if err != nil {
@@ -218,7 +228,6 @@ func (o *stateAggregate) open(r *run) (int, error) {
 	if len(o.g.keys) == 0 { // the one group of a global aggregation is there in every batch
 		ps[0].f.global(ps[0])
 	}
-	late, evict := o.mark.at(r.task.lateUs), o.mark.at(r.task.evictUs)
 	o.lastE, o.batch = evict, r.task.Batch
 	n := ranges
 	if units == 1 && ps[0].rows < 2*smallRows {
@@ -229,6 +238,9 @@ func (o *stateAggregate) open(r *run) (int, error) {
 		}
 	} else if err := r.parallel("state", n, func(w, i int) error { return o.takeIn(o.ranges[i], i, ps, late, evict) }); err != nil {
 		return 0, err
+	}
+	if o.tap != nil {
+		o.tap.endFold()
 	}
 	o.collect()
 	o.count.AllUpdatesTimeMs = r.now().Sub(start).Milliseconds()
@@ -271,14 +283,25 @@ func (o *stateAggregate) takeIn(a *aggregateRange, i int, ps []*partialFold, lat
 	if a.late != nil {
 		a.late.truncate()
 	}
+	var seen *rangeTrace
+	if o.tap != nil {
+		seen = &rangeTrace{numbers: map[uint32]int64{}}
+		defer func() { o.traceOut(a, seen) }()
+	}
 	for _, p := range ps {
 		groups := p.byRange[i]
 		if filter {
 			groups = o.dropLate(a, p, groups, late, len(ps) > 1)
 		}
 		if len(groups) > 0 {
+			if o.tap != nil {
+				o.traceBefore(a, p, groups)
+			}
 			if err := a.m.merge(a.t, p.t, groups, onNew); err != nil {
 				return err
+			}
+			if o.tap != nil {
+				o.traceAfter(a, p, groups, seen)
 			}
 		}
 		if p.raw[i] != nil {

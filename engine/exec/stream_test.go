@@ -27,6 +27,8 @@ type player struct {
 	batch   int64
 	prev, w int64 // watermarks in ms
 	restart bool  // load the state anew before every batch
+	alone   bool  // do not also run every batch traced
+	trace   *Trace
 }
 
 func newPlayer(t *testing.T, n plan.Node, mode string, restart bool) *player {
@@ -71,6 +73,17 @@ func (x *player) run(inputs ...arrow.RecordBatch) (rows []string, c *Counters) {
 		}
 		t.Inputs = append(t.Inputs, []columnar.Partition{columnar.Batches{Name: "in", List: []arrow.RecordBatch{rb}}})
 	}
+	again, trace := rows, x.trace
+	if !x.alone {
+		again, trace = x.traced(t, TraceConf{})
+		checkTrace(x.t, trace)
+	}
+	x.trace = trace
+	defer func() {
+		if !x.alone && strings.Join(again, " ") != strings.Join(rows, " ") {
+			x.t.Errorf("batch %d: traced it gives %v, it gave %v", t.Batch, again, rows)
+		}
+	}()
 	if err := x.p.Bind(t); err != nil {
 		x.t.Fatal(err)
 	}

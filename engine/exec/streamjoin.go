@@ -29,6 +29,7 @@ type streamJoin struct {
 	lastE  int64
 	batch  int64
 	pair   []columnar.Vec
+	tap    *tap // nil: untraced
 }
 
 type joinSide struct {
@@ -55,6 +56,7 @@ type joinSide struct {
 	groups, made []uint32
 	idx, idx2    []int32
 	hit          []uint64
+	came         map[uint32]rowID // of rows that were stored in this batch, if traced
 }
 
 const (
@@ -249,6 +251,9 @@ func (o *streamJoin) open(r *run) (int, error) {
 	late, evict := o.mark.at(r.task.lateUs), o.mark.at(r.task.evictUs)
 	o.lastE, o.batch = evict, r.task.Batch
 	o.out = newRowsBuffer(o.schema)
+	if o.tap != nil {
+		o.sides[0].came, o.sides[1].came = map[uint32]rowID{}, map[uint32]rowID{}
+	}
 	var parts [2]int
 	for i, s := range o.sides {
 		n, err := s.child.open(r)
@@ -293,6 +298,9 @@ func (o *streamJoin) take(i int, c *chunk, late, evict int64) error {
 	if s.timeCol >= 0 {
 		sel = onTime(windowEnd(&c.cols[s.timeCol]), sel, late, &s.idx)
 		o.count.NumRowsDroppedByWatermark += int64(c.sel.N - sel.N)
+		if o.tap != nil {
+			o.tap.dropped(c.sel, sel, FateLate, windowEnd(&c.cols[s.timeCol]))
+		}
 	}
 	if sel.N == 0 {
 		return nil
@@ -302,7 +310,12 @@ func (o *streamJoin) take(i int, c *chunk, late, evict int64) error {
 		return err
 	}
 	if s.dropNull {
-		if sel = withoutNulls(ks, o.node.NullSafe, sel, nil); sel.N == 0 {
+		had := sel
+		sel = withoutNulls(ks, o.node.NullSafe, sel, nil)
+		if o.tap != nil {
+			o.tap.dropped(had, sel, FateNullKey, nil)
+		}
+		if sel.N == 0 {
 			return nil
 		}
 	}
@@ -311,9 +324,16 @@ func (o *streamJoin) take(i int, c *chunk, late, evict int64) error {
 		if err != nil {
 			return err
 		}
+		if o.tap != nil {
+			o.tap.dropped(sel, pass, FateUnmatched, nil)
+		}
 		if s.preserved && pass.N < sel.N {
-			if err := o.lone(i, c, minus(sel, pass)); err != nil {
+			lone := minus(sel, pass)
+			if err := o.lone(i, c, lone); err != nil {
 				return err
+			}
+			if o.tap != nil {
+				o.tap.queueRows(lone)
 			}
 		}
 		if sel = pass; sel.N == 0 {
@@ -431,6 +451,9 @@ func (o *streamJoin) meet(i int, c *chunk, rows []int32, partners []uint32) erro
 		}
 	}
 	o.out.add(o.pair, sel)
+	if o.tap != nil {
+		o.tracePairs(s, other, rows, partners, sel)
+	}
 	return nil
 }
 
@@ -458,6 +481,9 @@ func (o *streamJoin) meetSemi(i int, c *chunk, rows []int32, partners []uint32, 
 	}
 	keep.N = len(keep.Idx)
 	o.out.add(o.pair, keep)
+	if o.tap != nil {
+		o.tracePairs(s, o.sides[1-i], rows, partners, keep)
+	}
 	return nil
 }
 
@@ -491,6 +517,9 @@ func (o *streamJoin) keep(i int, c *chunk, ks []*columnar.Vec, sel columnar.Sel,
 		}
 	}
 	n := len(s.idx2)
+	if o.tap != nil {
+		o.tap.unmatched(sel, s.hit)
+	}
 	if n == 0 {
 		return nil
 	}
@@ -521,6 +550,9 @@ func (o *streamJoin) keep(i int, c *chunk, ks []*columnar.Vec, sel columnar.Sel,
 			*s.matched(g) = 1
 		}
 		s.attach(g, s.groups[k])
+	}
+	if o.tap != nil {
+		s.traceStored(o.tap)
 	}
 	o.count.NumRowsUpdated += int64(n)
 	return nil
@@ -606,6 +638,9 @@ func (o *streamJoin) evict(w int64) error {
 			}
 			if err := o.lone(i, &chunk{cols: cols}, columnar.AllRows(len(part))); err != nil {
 				return err
+			}
+			if o.tap != nil {
+				o.traceLone(s, part)
 			}
 		}
 	}

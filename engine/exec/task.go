@@ -23,6 +23,7 @@ type Task struct {
 	EvictWatermarkMs int64                  // W(N): state at or before it goes
 	Counters         *Counters              // set by Bind
 	State            *store.Batch           // change set of the batch; nil if no operator has state of Go code
+	Past             *store.View            // instead of State: the batch is run to be looked at, and changes nothing
 	lateUs, evictUs  int64
 	wallUs           int64 // when the batch was bound; 0 without a stream
 }
@@ -75,6 +76,10 @@ type OperatorCounters struct {
 type chunk struct {
 	cols []columnar.Vec
 	sel  columnar.Sel
+	// from says which row of the child's chunk each row was made of, by position; nil: the one at the same
+	// position. Only tracing looks at it, and at with: a second row that it was made of.
+	from []int32
+	with []rowID
 }
 
 type emit func(c *chunk) error

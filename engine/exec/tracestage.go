@@ -1,0 +1,110 @@
+package exec
+
+import (
+	"fmt"
+	"strings"
+
+	"streamlab/sql/expr"
+	"streamlab/sql/plan"
+)
+
+// stageText names a node for people who look at a trace.
+func stageText(n plan.Node) (kind, detail string) {
+	line, _, _ := strings.Cut(plan.Explain(n), "\n")
+	_, rest, _ := strings.Cut(line, " ")
+	switch x := n.(type) {
+	case *plan.Scan:
+		if x.Stream != nil {
+			return "source", strings.TrimSpace(x.Stream.Format + " " + x.Name)
+		}
+		return "table", x.Name
+	case *plan.OneRow, *plan.Values, *plan.Range:
+		return "rows", line
+	case *plan.Project:
+		return "select", exprTexts(x.Exprs)
+	case *plan.Filter:
+		return "filter", x.Cond.String()
+	case *plan.Aggregate:
+		var calls []expr.Expr
+		for _, c := range x.Calls {
+			calls = append(calls, c)
+		}
+		keys := exprTexts(x.Keys)
+		if len(calls) > 0 && keys != "" {
+			keys += ": "
+		}
+		return "aggregate", keys + exprTexts(calls)
+	case *plan.Join:
+		kind := strings.ToLower(x.Kind.String())
+		var on []string
+		for i := range x.LeftKeys {
+			on = append(on, x.LeftKeys[i].String()+" = "+x.RightKeys[i].String())
+		}
+		return "join", strings.TrimSpace(kind + " " + strings.Join(on, ", "))
+	case *plan.Dedup:
+		var names []string
+		for _, c := range x.Cols {
+			names = append(names, x.Child.Schema()[c].Name)
+		}
+		within := ""
+		if x.WithinWatermark {
+			within = "within the watermark "
+		}
+		return "dedup", within + strings.Join(names, ", ")
+	case *plan.Watermark:
+		_, delay, _ := strings.Cut(line, "delay ")
+		return "event time", x.Out[x.Column].Name + ", delay " + delay
+	case *plan.TimeWindow:
+		return "window", rest
+	case *plan.SessionWindow:
+		return "session", rest
+	case *plan.Sort:
+		return "sort", strings.Trim(rest, "[]")
+	case *plan.Limit:
+		return "limit", rest
+	case *plan.Generate:
+		return "generate", rest
+	case *plan.MapGroups:
+		return "code", rest
+	}
+	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", n), "*plan.")), rest
+}
+
+func exprTexts(es []expr.Expr) string {
+	out := make([]string, len(es))
+	for i, e := range es {
+		out[i] = e.String()
+	}
+	return strings.Join(out, ", ")
+}
+
+// stateRows is how many rows an operator has stored, and the watermark that reaches it; -1 without state.
+func stateRows(o operator) (rows int64, mark inMark) {
+	switch x := o.(type) {
+	case *stateAggregate:
+		for _, a := range x.ranges {
+			rows += int64(a.t.live)
+		}
+		return rows, x.mark
+	case *sessionAggregate:
+		if !x.fleeting {
+			return int64(x.sessions.live), x.mark
+		}
+	case *dedup:
+		if !x.fleeting {
+			return int64(x.t.live), x.mark
+		}
+	case *streamJoin:
+		for _, s := range x.sides {
+			rows += int64(s.rows.live)
+		}
+		return rows, x.mark
+	case *streamLimit:
+		return int64(x.t.live), inMark{}
+	case *mapGroups:
+		if !x.fleeting {
+			return x.rowsN, x.mark // before the first batch of a run it is not counted yet
+		}
+	}
+	return -1, inMark{}
+}
