@@ -177,13 +177,7 @@ func (d *driver) open(ctx context.Context) error {
 			}
 			i = len(d.sources)
 			byStream[sc.Stream.ID] = i
-			def := o.def
-			def.Log = d.cp.SourceLog(i)
-			if i < len(was.Sources) && was.Dir != d.s.dir && !filepath.IsAbs(place(def, d.s.dir)) &&
-				was.Sources[i] == sc.Stream.Format+":"+place(def, d.s.dir) {
-				def.MovedFrom, def.MovedTo = was.Dir, d.s.dir
-			}
-			src, err := o.open(def)
+			src, err := o.open(d.definition(i, sc.Stream, o, was))
 			if err != nil {
 				return err
 			}
@@ -233,10 +227,20 @@ func (d *driver) open(ctx context.Context) error {
 	return err
 }
 
+// definition is what source k is opened with.
+func (d *driver) definition(k int, st *catalog.Stream, o *opening, was planRecord) sources.Def {
+	def := o.def
+	def.Log = d.cp.SourceLog(k)
+	if k < len(was.Sources) && was.Dir != d.s.dir && !filepath.IsAbs(place(def, d.s.dir)) &&
+		was.Sources[k] == st.Format+":"+place(def, d.s.dir) {
+		def.MovedFrom, def.MovedTo = was.Dir, d.s.dir
+	}
+	return def
+}
+
 // prune tells sources which columns the plan reads. A source that is scanned several times is told only if
 // all scans read the same ones: a batch has the columns of its scan, or all.
 func (d *driver) prune() {
-	scans := d.plan.Scans()
 	for k, x := range d.sources {
 		p, ok := x.src.(sources.Pruner)
 		shared := x.stream.Open.(*opening).shared
@@ -244,51 +248,68 @@ func (d *driver) prune() {
 			x.shared = shared
 			continue
 		}
-		var columns []int
-		for i, s := range d.scans {
-			if s != k {
-				continue
-			}
-			if scans[i].Columns == nil || columns != nil && !slices.Equal(columns, scans[i].Columns) {
-				columns = nil
-				break
-			}
-			columns = append([]int{}, scans[i].Columns...)
-		}
-		if columns == nil { // every scan picks; hidden columns have to be asked for
-			visible := len(x.stream.Schema())
-			for i, s := range d.scans {
-				for _, c := range scans[i].Columns {
-					if s == k && c >= visible && columns == nil {
-						for j := range visible + len(x.stream.Hidden) {
-							columns = append(columns, j)
-						}
-					}
-				}
-			}
-		}
-		if x.joins(shared, columns) {
+		if columns := d.wanted(k); x.joins(shared, columns) {
 			x.shared = shared
 			if shared.Columns() == nil || p.Prune(shared.Columns()) {
 				x.columns = columns
 			}
 			continue
 		}
-		if columns != nil {
-			p.Prune(columns)
+		d.narrow(k)
+	}
+}
+
+// wanted are the columns that the scans of source k read; nil is all.
+func (d *driver) wanted(k int) (columns []int) {
+	scans, x := d.plan.Scans(), d.sources[k]
+	for i, s := range d.scans {
+		if s != k {
+			continue
 		}
-		if sk, ok := x.src.(sources.Skipper); ok {
-			var tests []columnar.Test
-			n := 0
-			for i, s := range d.scans {
-				if s == k {
-					tests = catalog.Tests(scans[i].Where)
-					n++
+		if scans[i].Columns == nil || columns != nil && !slices.Equal(columns, scans[i].Columns) {
+			columns = nil
+			break
+		}
+		columns = append([]int{}, scans[i].Columns...)
+	}
+	if columns != nil {
+		return columns
+	}
+	visible := len(x.stream.Schema()) // every scan picks; hidden columns have to be asked for
+	for i, s := range d.scans {
+		for _, c := range scans[i].Columns {
+			if s == k && c >= visible && columns == nil {
+				for j := range visible + len(x.stream.Hidden) {
+					columns = append(columns, j)
 				}
 			}
-			if n == 1 {
-				sk.Skip(tests)
+		}
+	}
+	return columns
+}
+
+// narrow tells a source that the query reads for itself what it may leave out.
+func (d *driver) narrow(k int) {
+	x := d.sources[k]
+	p, ok := x.src.(sources.Pruner)
+	if !ok {
+		return
+	}
+	if columns := d.wanted(k); columns != nil {
+		p.Prune(columns)
+	}
+	if sk, ok := x.src.(sources.Skipper); ok {
+		var tests []columnar.Test
+		n := 0
+		scans := d.plan.Scans()
+		for i, s := range d.scans {
+			if s == k {
+				tests = catalog.Tests(scans[i].Where)
+				n++
 			}
+		}
+		if n == 1 {
+			sk.Skip(tests)
 		}
 	}
 }
@@ -548,6 +569,7 @@ func (d *driver) runBatch(ctx context.Context) error {
 	if d.batch == 0 {
 		late = 0
 	}
+	rec := d.q.recordings.wrap(d.batch, inputs)
 	b := d.cp.Begin(d.batch)
 	defer b.Discard() // does nothing after the commit
 	task := &exec.Task{State: b, Batch: d.batch, Inputs: inputs, NowMicros: d.timestamp * 1000, LateWatermarkMs: late,
@@ -597,12 +619,16 @@ func (d *driver) runBatch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return d.timed("commitOffsets", func() error {
+	err = d.timed("commitOffsets", func() error {
 		if err := d.plan.Save(b); err != nil {
 			return err
 		}
 		return b.Commit(store.CommitEntry{NextBatchWatermarkMs: mark}, next)
 	})
+	if err == nil {
+		d.q.recordings.keep(rec)
+	}
+	return err
 }
 
 func floorDiv(a, b int64) int64 {

@@ -32,6 +32,8 @@ type SourceFormat struct {
 	// Continuous and RealTime say that the source has the interfaces of these names, for checks before it is
 	// opened.
 	Continuous, RealTime bool
+	// Once says that rows that were read cannot be read again, so that a batch can only be traced while it runs.
+	Once bool
 }
 
 // TableFormat is a kind of static table.
@@ -87,7 +89,7 @@ func AllFormats() Formats {
 		SourceFormat{Name: "rate-micro-batch", Options: rate.MicroBatchOptions(), New: rate.NewMicroBatch},
 		SourceFormat{Name: "memory", Options: memory.Options(), New: memory.New, Continuous: true, RealTime: true},
 		SourceFormat{Name: "kafka", Options: kafka.Options(), New: kafka.New, Check: kafka.Check, Continuous: true, RealTime: true},
-		SourceFormat{Name: "socket", Options: socket.Options(), New: socket.New},
+		SourceFormat{Name: "socket", Options: socket.Options(), New: socket.New, Once: true},
 		SourceFormat{Name: "nexmark", Options: nexmark.Options(), New: nexmark.New})
 	f.Tables = append(f.Tables, TableFormat{Name: "kafka", Options: kafka.Options(), Table: kafka.NewTable, Write: writeTopics})
 	for _, name := range []string{"text", "json", "csv", "parquet"} {

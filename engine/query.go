@@ -25,6 +25,8 @@ type StreamingQuery struct {
 
 	snap atomic.Pointer[Snapshot]
 
+	recordings recordings
+
 	mu       sync.Mutex
 	stopping stopKind
 	wake     chan struct{} // buffered by one: the driver should look at stopping, or at its sources

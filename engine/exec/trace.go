@@ -262,6 +262,9 @@ func (p *tap) part(r *run, w, part int, to emit) error {
 		if c.sel.N == 0 {
 			return nil
 		}
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
 		t.enter(nil)
 		p.number(c)
 		below := t.pushing
