@@ -164,14 +164,6 @@ func TestDeepNestingIsBad(t *testing.T) {
 	}
 }
 
-func TestRecordTooLarge(t *testing.T) {
-	text := "{\"a\":1}\n{\"s\":\"" + strings.Repeat("x", MaxRecord+10) + "\"}\n"
-	_, err := readAll(t, settings("json"), "a INT", text, nil)
-	if !errs.Has(err, "FAILED_READ_FILE") || !strings.Contains(err.Error(), "RECORD_TOO_LARGE") {
-		t.Fatal(err)
-	}
-}
-
 func TestPrunedColumns(t *testing.T) {
 	rows, err := readAll(t, settings("json"), "a INT, b STRING, c INT", "{\"a\":1,\"b\":[1,{\"x\":\"]\"}],\"c\":3}\n{\"a\":\"bad\",\"c\":4}", []int{2})
 	if got := strings.Join(rows, "/"); got != "3/4" || err != nil {

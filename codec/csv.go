@@ -142,6 +142,15 @@ func (d *csvDecoder) Record(rec []byte) error {
 	return d.convert(rec)
 }
 
+// TooLong takes a record; one that stands where a header should be is left out as a header is.
+func (d *csvDecoder) TooLong(start []byte, why error) error {
+	if d.header {
+		d.header = false
+		return nil
+	}
+	return d.rowsOf.TooLong(start, why)
+}
+
 // Document reads records whose quoted fields may span lines.
 func (d *csvDecoder) Document(text []byte) error {
 	for i := 0; i < len(text); {
@@ -189,7 +198,7 @@ func (d *csvDecoder) split(s []byte, i int, lines bool) int {
 	d.buf = d.buf[:0]
 	for {
 		if o.leading {
-			for i < len(s) && (s[i] == ' ' || s[i] == '\t') && s[i] != o.sep[0] {
+			for i < len(s) && s[i] <= ' ' && s[i] != o.sep[0] && !(lines && s[i] == '\n') {
 				i++
 			}
 		}
@@ -202,7 +211,9 @@ func (d *csvDecoder) split(s []byte, i int, lines bool) int {
 				t = bytes.TrimSuffix(t, []byte("\r"))
 			}
 			if o.trailing {
-				t = bytes.TrimRight(t, " \t")
+				for len(t) > 0 && t[len(t)-1] <= ' ' { // control characters too, as the JVM's trim
+					t = t[:len(t)-1]
+				}
 			}
 			d.tokens = append(d.tokens, token{text: t})
 			i = end

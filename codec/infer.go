@@ -75,6 +75,14 @@ func (n *Inferrer) Record(rec []byte) error {
 	return nil
 }
 
+// TooLong looks at the beginning of a record that is too long: of JSON it is malformed.
+func (n *Inferrer) TooLong(start []byte, _ error) error {
+	if n.s.Format == "json" {
+		n.jsonRecord(start)
+	}
+	return nil
+}
+
 // Document looks at a file that is one text.
 func (n *Inferrer) Document(text []byte) error {
 	if n.s.Format != "csv" {

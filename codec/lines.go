@@ -17,8 +17,15 @@ import (
 	"streamlab/errs"
 )
 
-// MaxRecord is the longest record that is read; a longer one is an error and not a full memory.
+// MaxRecord is the longest record that is read unless the option maxRecordBytes says otherwise. A longer one
+// does not fill the memory: of JSON and CSV it is a malformed record, of which only the first keptOfLong bytes
+// are kept, of text, which knows no malformed records, it is an error.
 const MaxRecord = 16 << 20
+
+const (
+	keptOfLong  = 1 << 10
+	maxDocument = 1 << 30 // a file that is one text
+)
 
 const blockSize = 1 << 20
 
@@ -116,17 +123,17 @@ func (r *Reader) read(d Decoder, f File, in Input, full func() error) error {
 	}
 	d.Begin(in.Path, true)
 	if r.Document {
-		return r.document(d, src, full)
+		return r.document(d, src, in.Path, full)
 	}
 	return r.lines(d, src, 0, in, full)
 }
 
 var bom = []byte("\xEF\xBB\xBF")
 
-func (r *Reader) document(d Decoder, src io.Reader, full func() error) error {
-	limit := int64(MaxRecord)
+func (r *Reader) document(d Decoder, src io.Reader, path string, full func() error) error {
+	limit := int64(r.longest)
 	if r.Format == "csv" {
-		limit = 1 << 30 // a document of records, each of which is bounded below
+		limit = maxDocument // of records
 	}
 	var b bytes.Buffer
 	n, err := b.ReadFrom(io.LimitReader(src, limit+1))
@@ -134,7 +141,7 @@ func (r *Reader) document(d Decoder, src io.Reader, full func() error) error {
 		return err
 	}
 	if n > limit {
-		return errs.New("RECORD_TOO_LARGE", "limit", limit, "path", "")
+		return errs.New("RECORD_TOO_LARGE", "limit", limit, "path", path)
 	}
 	if err := d.Document(bytes.TrimPrefix(b.Bytes(), bom)); err != nil {
 		return err
@@ -184,7 +191,7 @@ func (r *Reader) lines(d Decoder, src io.Reader, skip int64, in Input, full func
 				break // its line feed may come with the next block
 			}
 			if start {
-				if err := d.Record(s[at:end]); err != nil {
+				if err := r.record(d, s[at:end], in.Path); err != nil {
 					return err
 				}
 				if d.Rows() >= enough {
@@ -202,13 +209,67 @@ func (r *Reader) lines(d Decoder, src io.Reader, skip int64, in Input, full func
 		copy(buf, s[at:])
 		have -= at
 		pos += int64(at)
-		if have == len(buf) { // a record longer than the buffer
-			if have >= MaxRecord {
-				return errs.New("RECORD_TOO_LARGE", "limit", MaxRecord, "path", in.Path)
+		switch {
+		case have < len(buf):
+		case start && have >= r.longest:
+			gone, rest, err := r.skip(d, src, buf, in.Path)
+			if err != nil {
+				return err
 			}
-			bigger := make([]byte, 2*len(buf))
+			pos += gone
+			have = rest
+			start = true
+		case !start: // a record of the part before: only a line end that the block cuts in two must stay
+			n := copy(buf, buf[have-max(1, len(r.LineSep)):])
+			pos += int64(have - n)
+			have = n
+		default: // a record longer than the buffer
+			bigger := make([]byte, min(2*len(buf), max(r.longest, len(buf)+1)))
 			copy(bigger, buf)
 			buf = bigger
+		}
+	}
+}
+
+func (r *Reader) record(d Decoder, rec []byte, path string) error {
+	if len(rec) > r.longest {
+		return r.tooLong(d, rec, path)
+	}
+	return d.Record(rec)
+}
+
+// tooLong tells the decoder of a record that is too long; rec is its beginning.
+func (r *Reader) tooLong(d Decoder, rec []byte, path string) error {
+	err := errs.New("RECORD_TOO_LARGE", "limit", r.longest, "path", path)
+	if r.Format == "text" {
+		return err
+	}
+	return d.TooLong(rec[:min(len(rec), keptOfLong)], err)
+}
+
+// skip passes over the rest of a record that fills buf, after telling the decoder of it. It returns how many
+// bytes lie before what is left in buf, which begins with the next record, and how many those are.
+func (r *Reader) skip(d Decoder, src io.Reader, buf []byte, path string) (gone int64, have int, err error) {
+	if err := r.tooLong(d, buf, path); err != nil {
+		return 0, 0, err
+	}
+	have = len(buf)
+	for {
+		// The last bytes may be the beginning of a line end.
+		keep := copy(buf, buf[have-min(have, max(1, len(r.LineSep))):have])
+		gone += int64(have - keep)
+		n, err := io.ReadFull(src, buf[keep:])
+		have = keep + n
+		last := err != nil
+		if last && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return gone, 0, err
+		}
+		end, next := r.lineEnd(buf[:have], 0)
+		if end >= 0 && (last || next < have || buf[have-1] != '\r') {
+			return gone + int64(next), copy(buf, buf[next:have]), nil
+		}
+		if last {
+			return gone + int64(have), 0, nil
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -49,6 +50,23 @@ func (s Settings) flag(name string, def bool, err *error) bool {
 	return def
 }
 
+// recordLimit reads maxRecordBytes: bytes, or a number with k, m or g.
+func (s Settings) recordLimit() (int, error) {
+	v := strings.ToLower(strings.TrimSpace(s.text("maxRecordBytes", "")))
+	if v == "" {
+		return MaxRecord, nil
+	}
+	digits, shift := v, 0
+	if i := strings.IndexByte("kmg", v[len(v)-1]); i >= 0 {
+		digits, shift = v[:len(v)-1], 10*(i+1)
+	}
+	n, err := strconv.ParseInt(digits, 10, 32)
+	if n <<= shift; err != nil || n < keptOfLong || n > maxDocument {
+		return 0, invalid("maxRecordBytes", v, "must be a number of bytes from 1k to 1g")
+	}
+	return int(n), nil
+}
+
 func (s Settings) has(name string) bool {
 	if s.Option == nil {
 		return false
@@ -85,6 +103,7 @@ type Reader struct {
 	mode    Mode
 	corrupt int // index in columns of the column for corrupt records; -1: none
 	LineSep []byte
+	longest int // bytes of a record
 	// Document is set if a file is one document and not a record a line.
 	Document bool
 
@@ -111,6 +130,10 @@ func NewReader(s Settings, schema types.Schema, columns []int) (*Reader, error) 
 		}
 	}
 	r.columns = columns
+	var err error
+	if r.longest, err = s.recordLimit(); err != nil {
+		return nil, err
+	}
 	switch s.Format {
 	case "text":
 		return r, r.textSetup()
@@ -122,7 +145,6 @@ func NewReader(s Settings, schema types.Schema, columns []int) (*Reader, error) 
 		}
 		return r, nil
 	}
-	var err error
 	switch strings.ToUpper(s.text("mode", "PERMISSIVE")) {
 	case "PERMISSIVE":
 	case "DROPMALFORMED":
@@ -240,6 +262,8 @@ type Decoder interface {
 	// Record reads one record without its line end. It may give any number of rows. Errors come in mode
 	// FAILFAST only, without the file's name.
 	Record(rec []byte) error
+	// TooLong takes the beginning of a record that was too long to be read: a malformed record. why says so.
+	TooLong(start []byte, why error) error
 	// Document reads a file that is one text.
 	Document(text []byte) error
 	// Rows is the number of rows since the last Take.
@@ -258,6 +282,9 @@ func (NoRows) Begin(string, bool) {}
 
 // Record takes no record.
 func (NoRows) Record([]byte) error { return nil }
+
+// TooLong takes no record.
+func (NoRows) TooLong([]byte, error) error { return nil }
 
 // Document takes no document.
 func (NoRows) Document([]byte) error { return nil }
@@ -302,6 +329,11 @@ func (d *rowsOf) Rows() int { return d.row }
 func (d *rowsOf) Malformed() (int64, int64) { return d.malformed, d.dropped }
 
 func (d *rowsOf) Begin(string, bool) {}
+
+func (d *rowsOf) TooLong(start []byte, why error) error {
+	d.room()
+	return d.bad(start, true, why)
+}
 
 // room makes place for one more row.
 func (d *rowsOf) room() {

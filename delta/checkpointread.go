@@ -40,7 +40,7 @@ func (l *Log) readCheckpoint(c checkpointFile, b *builder) error {
 		if !strings.Contains(name, "/") {
 			name = LogDir + "/_sidecars/" + name
 		}
-		p, err := l.resolve(encodePath(name))
+		p, err := l.reading(encodePath(name))
 		if err != nil {
 			return err
 		}

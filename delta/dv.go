@@ -123,7 +123,7 @@ func (l *Log) readDV(d *DeletionVector) (*roaring64.Bitmap, error) {
 		if d.StorageType == "u" {
 			rel = encodePath(rel)
 		}
-		name, err := l.resolve(rel)
+		name, err := l.reading(rel)
 		if err != nil {
 			return nil, err
 		}

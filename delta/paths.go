@@ -1,10 +1,13 @@
 package delta
 
 import (
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
 	"streamlab/errs"
+	"streamlab/internal/vfs"
 )
 
 // nullPartition is the folder of rows whose partition value is null.
@@ -116,6 +119,41 @@ func (l *Log) resolve(path string) (string, error) {
 		return outside()
 	}
 	return filepath.Join(l.Root, p), nil
+}
+
+// reading is resolve for a file that is to be read: it must lie in the table's folder also when links on the way
+// are followed. One that is not there is left to the reading.
+func (l *Log) reading(path string) (string, error) {
+	p, err := l.resolve(path)
+	if err != nil {
+		return "", err
+	}
+	outside, err := vfs.Leads(l.FS, l.Root, p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err == nil && outside {
+		err = errs.New("DELTA_PATH_OUTSIDE_TABLE", "path", path, "table", l.Root)
+	}
+	return p, err
+}
+
+// writable refuses a folder of the table that cannot be made or that a link leads out of.
+func (l *Log) writable(folder string) error {
+	rel, err := filepath.Rel(l.Root, folder)
+	if err != nil {
+		return err
+	}
+	for _, part := range strings.Split(rel, "/") {
+		if name, _, ok := strings.Cut(part, "="); ok && len(part) > 255 {
+			return errs.New("PARTITION_VALUE_TOO_LONG", "column", name, "bytes", len(part), "limit", 255)
+		}
+	}
+	link, err := vfs.Link(l.FS, l.Root, rel)
+	if err == nil && link != "" {
+		err = errs.New("OUTPUT_THROUGH_LINK", "path", link, "folder", l.Root)
+	}
+	return err
 }
 
 // partitionDir is the folder of a file with the given values, one per column, nil for null.

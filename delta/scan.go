@@ -66,7 +66,7 @@ func (s *Snapshot) DataFileOf(a *Add) DataFile {
 
 // each calls yield with the live rows of a file, in their order.
 func (r *Reader) each(ctx context.Context, f DataFile, yield func(arrow.RecordBatch) bool) error {
-	name, err := r.log.resolve(f.Path)
+	name, err := r.log.reading(f.Path)
 	if err != nil {
 		return err
 	}

@@ -436,6 +436,9 @@ func (w *dataWriter) create(vals []*string) (*openFile, error) {
 		return nil, errs.New("DELTA_PATH_OUTSIDE_TABLE", "path", f.rel, "table", w.log.Root)
 	}
 	if folder := filepath.Dir(full); !w.made[folder] {
+		if err := w.log.writable(folder); err != nil {
+			return nil, err
+		}
 		if err := vfs.MkdirAll(w.log.FS, folder, 0o755); err != nil {
 			return nil, err
 		}

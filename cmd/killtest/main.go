@@ -117,7 +117,7 @@ func (l *loop) kill(k int, args ...string) (bool, error) {
 		t := time.AfterFunc(time.Duration(5+l.rng.IntN(250))*time.Millisecond, func() { _ = cmd.Process.Kill() })
 		defer t.Stop()
 	} else {
-		t := time.AfterFunc(5*time.Second, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
+		t := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
 		defer t.Stop()
 	}
 	err := cmd.Wait()

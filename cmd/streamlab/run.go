@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -127,9 +129,20 @@ func (a *app) runLab(ctx context.Context, path string, names []string, o runOpti
 	case len(refused) > 0:
 		return exitCode(exitOf(refused[0]))
 	case ctx.Err() != nil:
-		return exitCode(130)
+		return signalled(ctx)
 	}
 	return nil
+}
+
+// signalled is the exit code of a program that a signal has ended: 128 and the number of the signal that the
+// cause of ctx names, SIGINT's if it names none.
+func signalled(ctx context.Context) exitCode {
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE} {
+		if strings.HasPrefix(context.Cause(ctx).Error(), s.String()+" ") {
+			return exitCode(128 + int(s))
+		}
+	}
+	return exitCode(128 + int(syscall.SIGINT))
 }
 
 func reported(list []error, err error) bool {

@@ -172,6 +172,12 @@ func (s *sink) begin(b sinks.Batch) error {
 				s.def.Path, latest))
 		}
 	}
+	if link, err := vfs.Link(s.fs, s.def.Path, codec.SinkLogDir); err != nil || link != "" {
+		if err == nil {
+			err = errs.New("OUTPUT_THROUGH_LINK", "path", link, "folder", s.def.Path)
+		}
+		return err
+	}
 	if err := vfs.MkdirAll(s.fs, filepath.Join(s.def.Path, codec.SinkLogDir), 0o755); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,6 +18,7 @@ import (
 
 	"streamlab/codec"
 	"streamlab/columnar"
+	"streamlab/errs"
 	"streamlab/internal/fault"
 	"streamlab/internal/safego"
 	"streamlab/internal/vfs"
@@ -142,6 +144,26 @@ type output struct {
 
 var namespace = uuid.MustParse("5ba9bd32-1b5c-4f4b-9a25-2f1c0b7c8f10")
 
+// maxName is the longest name that file systems take, less what the sink puts around it.
+const maxName = 255
+
+// within refuses a partition folder that cannot be made or that leads somewhere else.
+func (t *task) within(folder string) error {
+	if folder == "" || folder == "." {
+		return nil
+	}
+	for i, part := range strings.Split(folder, "/") {
+		if len(part) > maxName {
+			return errs.New("PARTITION_VALUE_TOO_LONG", "column", t.def.Schema[t.keys[i]].Name, "bytes", len(part), "limit", maxName)
+		}
+	}
+	link, err := vfs.Link(t.fs, t.def.Path, folder)
+	if err == nil && link != "" {
+		err = errs.New("OUTPUT_THROUGH_LINK", "path", link, "folder", t.def.Path)
+	}
+	return err
+}
+
 // output gives the file of a folder, opening it if need be.
 func (t *task) output(folder string) (*output, error) {
 	if o := t.open[folder]; o != nil {
@@ -184,12 +206,19 @@ func (t *task) output(folder string) (*output, error) {
 	if folder == "." || folder == "" {
 		dir = t.def.Path
 	}
+	if err := t.within(folder); err != nil {
+		return nil, err
+	}
 	if err := vfs.MkdirAll(t.fs, dir, 0o755); err != nil {
 		return nil, err
 	}
 	o := &output{temp: filepath.Join(dir, "."+name+".tmp"), path: filepath.Join(dir, name)}
+	// What a crash has left, or somebody has put there as a link, is not written to but replaced.
+	if err := t.fs.Remove(o.temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
 	var err error
-	if o.file, err = t.fs.OpenFile(o.temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644); err != nil {
+	if o.file, err = t.fs.OpenFile(o.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err != nil {
 		return nil, err
 	}
 	if t.parquet != nil {

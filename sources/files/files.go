@@ -520,6 +520,15 @@ func (s *Source) tidy(files []file) error {
 				return err
 			}
 		}
+		if !s.list.glob { // what links lead to elsewhere is not ours to move or remove
+			rel, err := filepath.Rel(s.list.path, filepath.Dir(f.path))
+			if err != nil || !filepath.IsLocal(rel) {
+				continue
+			}
+			if link, err := vfs.Link(vfs.OS, s.list.path, rel); link != "" || err != nil {
+				continue
+			}
+		}
 		switch s.clean {
 		case "delete":
 			_ = vfs.OS.Remove(f.path)

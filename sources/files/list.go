@@ -3,6 +3,7 @@ package files
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"sort"
 	"strings"
@@ -44,6 +45,7 @@ type lister struct {
 	decided bool
 	dirs    map[string]time.Time // modification times of the folders read last
 	listed  time.Time            // when the last reading of the folders began
+	linked  []fs.FileInfo        // folders that the running listing has come to through links
 	parts   bool                 // the last listing found partition folders
 }
 
@@ -104,6 +106,7 @@ func (l *lister) list(keep func(path string) bool) ([]file, error) {
 	}
 	l.listed = time.Now()
 	l.dirs = map[string]time.Time{}
+	l.linked = nil
 	l.parts = false
 	var out []file
 	if !l.glob {
@@ -172,7 +175,7 @@ func (l *lister) root(dir string, keep func(string) bool, out *[]file) error {
 		return err
 	}
 	for _, e := range entries {
-		if e.IsDir() && !hidden(e.Name()) && strings.Contains(e.Name(), "=") {
+		if !hidden(e.Name()) && strings.Contains(e.Name(), "=") && l.folder(filepath.Join(dir, e.Name()), e) {
 			l.parts = true
 			if err := l.dir(filepath.Join(dir, e.Name()), keep, true, out); err != nil {
 				return err
@@ -209,7 +212,7 @@ func (l *lister) entries(dir string, entries []fs.DirEntry, keep func(string) bo
 	prefix := strings.TrimSuffix(dir, "/") + "/"
 	for _, e := range entries {
 		name := e.Name()
-		if e.IsDir() {
+		if e.IsDir() || deep && !hidden(name) && l.folder(prefix+name, e) {
 			if deep && !hidden(name) {
 				if err := l.dir(prefix+name, keep, true, out); err != nil {
 					return err
@@ -248,6 +251,12 @@ func (l *lister) sinkLog(keep func(string) bool) ([]file, error) {
 	var out []file
 	for _, f := range logged {
 		p := codec.FilePath(f.Path)
+		if inside, err := l.inside(p); err != nil || !inside {
+			if err == nil {
+				err = errs.New("SINK_LOG_PATH_OUTSIDE", "path", p, "folder", l.path)
+			}
+			return nil, err
+		}
 		if strings.Contains(strings.TrimPrefix(filepath.Dir(p), l.path), "=") {
 			l.parts = true
 		}
@@ -345,6 +354,58 @@ func braces(p string) []string {
 }
 
 // match matches a name against one part of a glob.
+// folder says whether an entry is a folder to go into: one, or a link to one that the listing has not come
+// through yet, so that links cannot send it round in circles.
+func (l *lister) folder(path string, e fs.DirEntry) bool {
+	if e.IsDir() {
+		return true
+	}
+	if e.Type()&fs.ModeSymlink == 0 {
+		return false
+	}
+	info, err := l.fs.Stat(path)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	for _, x := range l.linked {
+		if os.SameFile(x, info) {
+			return false
+		}
+	}
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if x, err := l.fs.Stat(dir); err == nil && os.SameFile(x, info) {
+			return false
+		}
+		if dir == l.path || dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	l.linked = append(l.linked, info)
+	return true
+}
+
+// inside says whether a path that a sink log names lies in the folder of the log: a log is data of somebody
+// else, and must not be a way to read what its folder does not hold.
+func (l *lister) inside(p string) (bool, error) {
+	rel, err := filepath.Rel(l.path, p)
+	if err == nil && filepath.IsLocal(rel) && !strings.Contains(p, "/../") {
+		return true, nil
+	}
+	root, err := filepath.EvalSymlinks(l.path) // the log may name the folder by another way to it
+	if err != nil {
+		return false, err
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(p))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	rel, err = filepath.Rel(root, dir)
+	return err == nil && filepath.IsLocal(rel), nil
+}
+
 func match(pattern, name string) bool {
 	for _, p := range braces(pattern) {
 		p = strings.ReplaceAll(p, "[!", "[^")

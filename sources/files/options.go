@@ -30,7 +30,8 @@ func Options(format string) []sources.OptionDoc {
 		return append(out, sources.OptionDoc{Name: "mergeSchema", Doc: "Infer the columns of all files and not of the first; default the setting spark.sql.parquet.mergeSchema."},
 			sources.OptionDoc{Name: "datetimeRebaseMode", Doc: "CORRECTED: dates are read as they are."}, sources.OptionDoc{Name: "int96RebaseMode", Doc: "CORRECTED."})
 	}
-	out = append(out, sources.OptionDoc{Name: "lineSep", Doc: "What ends a record; default any line end."})
+	out = append(out, sources.OptionDoc{Name: "lineSep", Doc: "What ends a record; default any line end."},
+		sources.OptionDoc{Name: "maxRecordBytes", Default: "16m", Doc: "A longer record is not read: it counts as malformed; of text it is an error."})
 	if format == "text" {
 		return append(out, sources.OptionDoc{Name: "wholetext", Default: "false", Doc: "Each file is one row."})
 	}
