@@ -102,6 +102,9 @@ func loadTable(v *store.View, s store.Shard, t *table, refs []int, st *segmentSt
 		if err := r.apply(t, p.Rows); err != nil {
 			return err
 		}
+		if t.notes != nil {
+			t.notes.note(r.groups, p)
+		}
 		t.settle()
 	}
 	return nil

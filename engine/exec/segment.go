@@ -244,7 +244,12 @@ func (r *segmentReader) rows(t *table, rest []byte, nd, nc int) error {
 	if nd > 0 {
 		fill(0, nd)
 		r.groups = grow(r.groups[:0], nd)
-		t.find(e, r.groups)
+		if t.notes != nil && t.notes.gone != nil {
+			t.notes.gone.upsert(e, r.groups)
+			r.groups = r.groups[:0]
+		} else {
+			t.find(e, r.groups)
+		}
 		for _, g := range r.groups {
 			if g != noGroup && t.isLive(g) {
 				t.unlink(g)

@@ -23,11 +23,12 @@ type table struct {
 	free    []uint32 // records to use again
 	epoch   uint32
 	dirty   []uint32
-	dead    []uint32 // removed in this batch; their records are kept until the batch is saved
-	track   bool     // collect new groups in fresh
-	onlyNew bool     // groups that were there are not touched
-	fresh   []uint32 // new groups since the owner looked
-	saved   []uint64 // which bits of each word of the owner's part segments hold; nil: all
+	dead    []uint32   // removed in this batch; their records are kept until the batch is saved
+	track   bool       // collect new groups in fresh
+	onlyNew bool       // groups that were there are not touched
+	fresh   []uint32   // new groups since the owner looked
+	saved   []uint64   // which bits of each word of the owner's part segments hold; nil: all
+	notes   *loadNotes // nil unless it is loaded to be looked at
 }
 
 const (

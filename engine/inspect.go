@@ -1,0 +1,465 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"streamlab/columnar"
+	"streamlab/engine/exec"
+	"streamlab/errs"
+	"streamlab/sql/catalog"
+	"streamlab/sql/plan"
+	"streamlab/sql/types"
+	"streamlab/store"
+)
+
+// An Inspector reads what a query keeps in its checkpoint, for people: pages of state, the history of a key,
+// the difference of two batches. It never writes. What state rows mean is known to the operators, so it needs
+// the query as it is defined now. It keeps the state it read last, until Release. Safe for concurrent use.
+type Inspector struct {
+	p *prepared
+
+	mu     sync.Mutex // held while state is read: one at a time is enough memory
+	at     stateAt
+	image  *exec.StateImage
+	filter string
+	places []uint32 // that match filter; nil: all
+}
+
+// stateAt says which state.
+type stateAt struct {
+	id       string // of the checkpoint
+	batch    int64
+	operator int
+	store    string
+}
+
+// Inspect makes an inspector of the query. Errors are those of the query's plan.
+func (w *DataStreamWriter) Inspect() (*Inspector, error) {
+	p, err := w.prepareNode()
+	if err != nil {
+		return nil, err
+	}
+	x := &Inspector{p: p}
+	_, err = x.build()
+	return x, err
+}
+
+func (x *Inspector) build() (*exec.Plan, error) {
+	return exec.Build(x.p.node, exec.Conf{Expr: exprConf(x.p.conf), Mode: string(x.p.mode), ShufflePartitions: x.p.conf.number(keyPartitions)})
+}
+
+// A StateStore is a store of a stateful operator.
+type StateStore struct {
+	Operator int    // counts from the sink, as Spark does
+	Name     string // of the operator, as progress shows it
+	Store    string // "default"; "left" and "right" of a join; a variable
+}
+
+// Stores lists what can be looked at as of a batch.
+func (x *Inspector) Stores(cp *store.Checkpoint, batch int64) ([]StateStore, error) {
+	ep, err := x.build()
+	if err != nil {
+		return nil, err
+	}
+	v := cp.At(batch)
+	defer v.Close()
+	var out []StateStore
+	for i, s := range ep.Stateful() {
+		names, err := ep.StateStores(v, i)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range names {
+			out = append(out, StateStore{i, s.Name(), n})
+		}
+	}
+	return out, nil
+}
+
+// Release forgets the state that was read last.
+func (x *Inspector) Release() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.at, x.image, x.places, x.filter = stateAt{}, nil, nil, ""
+}
+
+// read reads the state after a batch.
+func (x *Inspector) read(cp *store.Checkpoint, batch int64, operator int, storeName string, sorted bool) (*exec.StateImage, error) {
+	ep, err := x.build()
+	if err != nil {
+		return nil, err
+	}
+	v := cp.At(batch)
+	defer v.Close()
+	return ep.StateImage(v, operator, storeName, sorted)
+}
+
+// A StatePage is some rows of a store, in the order of their keys.
+type StatePage struct {
+	Key     []string     // columns of the key; of a window its start
+	Values  types.Schema // columns of the values
+	Total   int          // rows of the store
+	Matches int          // that fit the filter
+	From    int          // place of the first row among those
+	Rows    []StateRow
+}
+
+// StateQuery says which rows of the state to read.
+type StateQuery struct {
+	Batch    int64
+	Operator int
+	Store    string
+	// Filter keeps rows: "" all; the beginning of a key as JSON, ["2026-01-05T12:40:00Z","/ho; an expression
+	// of SQL over the columns of key and values, count > 10; else a text with which a column of the key
+	// begins.
+	Filter  string
+	From, N int
+}
+
+// Page reads rows of the state. The first page of a batch reads the state whole, others are quick. Errors:
+// CHECKPOINT_BATCH_NOT_RETAINED, STDS_INVALID_OPTION_VALUE for another operator or store, STATE_KEY_MALFORMED
+// and those of the expression.
+func (x *Inspector) Page(ctx context.Context, cp *store.Checkpoint, q StateQuery) (StatePage, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err := ctx.Err(); err != nil { // whoever asked has gone while another read
+		return StatePage{}, err
+	}
+	at := stateAt{cp.ID(), q.Batch, q.Operator, q.Store}
+	if x.image == nil || x.at != at {
+		x.image = nil // not two at a time
+		m, err := x.read(cp, q.Batch, q.Operator, q.Store, true)
+		if err != nil {
+			return StatePage{}, err
+		}
+		x.at, x.image, x.filter, x.places = at, m, "", nil
+	}
+	if x.filter != q.Filter {
+		places, err := x.pick(ctx, x.image, q.Filter)
+		if err != nil {
+			return StatePage{}, err
+		}
+		x.filter, x.places = q.Filter, places
+	}
+	m := x.image
+	p := StatePage{Key: keyNames(m.Keys), Values: m.Values, Total: m.Len(), Matches: m.Len(), From: q.From}
+	if x.places != nil {
+		p.Matches = len(x.places)
+	}
+	zone := x.p.conf.zone()
+	for i := max(0, q.From); i < min(q.From+q.N, p.Matches); i++ {
+		place := i
+		if x.places != nil {
+			place = int(x.places[i])
+		}
+		p.Rows = append(p.Rows, rowAt(m, place, zone))
+	}
+	return p, nil
+}
+
+// pick lists the places that a filter keeps; nil is all.
+func (x *Inspector) pick(ctx context.Context, m *exec.StateImage, filter string) ([]uint32, error) {
+	switch {
+	case filter == "":
+		return nil, nil
+	case strings.HasPrefix(strings.TrimSpace(filter), "["):
+		p, err := x.p.s.ParseKey(m.Keys, filter, true)
+		if err != nil {
+			return nil, err
+		}
+		return pickPattern(ctx, m, p)
+	case isExpression(filter):
+		return x.pickWhere(ctx, m, filter)
+	}
+	out := []uint32{}
+	cols, zone := m.Columns(), x.p.conf.zone()
+	var buf []byte
+	for place := range m.Len() {
+		if place%4096 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		row := m.Row(place)
+		for k := range m.Keys {
+			if buf = appendKeyText(buf[:0], &cols[k], row, zone); strings.HasPrefix(string(buf), filter) {
+				out = append(out, uint32(place))
+				break
+			}
+		}
+	}
+	return out, nil
+}
+
+func pickPattern(ctx context.Context, m *exec.StateImage, p KeyPattern) ([]uint32, error) {
+	from, to := m.Search(p.prefix())
+	out := []uint32{}
+	var buf []byte
+	for place := from; place < to; place++ {
+		if place%4096 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if p.matches(m, place, &buf) {
+			out = append(out, uint32(place))
+		}
+	}
+	return out, nil
+}
+
+// isExpression tells a condition from a text.
+func isExpression(filter string) bool {
+	if strings.ContainsAny(filter, "<>=()") {
+		return true
+	}
+	for i, w := range strings.Fields(strings.ToUpper(filter)) {
+		if i == 0 {
+			continue
+		}
+		switch w {
+		case "IS", "IN", "LIKE", "ILIKE", "RLIKE", "BETWEEN", "NOT":
+			return true
+		}
+	}
+	return false
+}
+
+const placeColumn = "__place__"
+
+// pickWhere runs a condition over the columns of key and values.
+func (x *Inspector) pickWhere(ctx context.Context, m *exec.StateImage, where string) ([]uint32, error) {
+	schema := append(append(append(types.Schema{}, m.Keys...), m.Values...), types.Field{Name: placeColumn, Type: types.Of(types.BigInt)})
+	n := m.Len()
+	place := columnar.NewVec(types.Of(types.BigInt), n)
+	for i := range n {
+		place.I64[m.Row(i)] = int64(i)
+	}
+	cols := m.Columns()
+	vs := make([]*columnar.Vec, 0, len(schema))
+	for i := range cols {
+		vs = append(vs, &cols[i])
+	}
+	rb := columnar.RecordOf(schema, append(vs, place), columnar.AllRows(n))
+	c := catalog.New(nil)
+	c.Register("__state__", catalog.Relation{Table: stateRows(slicesOf(rb), schema)})
+	node, err := plan.AnalyzeText("SELECT "+placeColumn+" FROM __state__ WHERE "+where, c, planConf(x.p.conf))
+	if err != nil {
+		return nil, err
+	}
+	rows, named, err := (&DataFrame{s: x.p.s, node: node}).Collect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := []uint32{}
+	for _, rb := range rows {
+		v := columnar.Vectors(rb, named)[0]
+		for i := range int(rb.NumRows()) {
+			out = append(out, uint32(v.I64[v.Row(i)]))
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// slicesOf cuts a batch into those of a size that operators take.
+func slicesOf(rb arrow.RecordBatch) (out []arrow.RecordBatch) {
+	n := rb.NumRows()
+	for from := int64(0); from < n; from += columnar.MaxBatch {
+		out = append(out, rb.NewSlice(from, min(n, from+columnar.MaxBatch)))
+	}
+	return out
+}
+
+// A KeyVersion is what a batch did to a key.
+type KeyVersion struct {
+	Batch   int64
+	AtMost  bool      // Batch is an upper bound: it is the value before the retained batches
+	Time    time.Time // of the batch; zero if it is not known
+	Removed bool
+	Row     StateRow // as the batch left it; empty if Removed
+	// Change is per value by how much a number differs from the version before, with its sign; "" for others
+	// and where the version before is not known or has none.
+	Change []string
+}
+
+// Match finds the key that a pattern stands for among the rows of a store after a batch, or, if it has been
+// removed since, among those that the retained batches wrote. Errors: STATE_KEY_NOT_FOUND,
+// STATE_KEY_AMBIGUOUS, STATE_KEY_MALFORMED.
+func (x *Inspector) Match(ctx context.Context, cp *store.Checkpoint, operator int, storeName, text string) (StateRow, error) {
+	from, to := cp.Retained()
+	x.mu.Lock()
+	m, err := x.image, error(nil)
+	if at := (stateAt{cp.ID(), to, operator, storeName}); m == nil || x.at != at {
+		m, err = x.read(cp, to, operator, storeName, true)
+	}
+	x.mu.Unlock()
+	if err != nil {
+		return StateRow{}, err
+	}
+	p, err := x.p.s.ParseKey(m.Keys, text, false)
+	if err != nil {
+		return StateRow{}, err
+	}
+	places, err := pickPattern(ctx, m, p)
+	if err != nil {
+		return StateRow{}, err
+	}
+	zone := x.p.conf.zone()
+	switch len(places) {
+	case 1:
+		return rowAt(m, int(places[0]), zone), nil
+	case 0:
+	default:
+		return StateRow{}, errs.New("STATE_KEY_AMBIGUOUS", "key", text, "count", len(places), "first", rowAt(m, int(places[0]), zone).KeyJSON,
+			"second", rowAt(m, int(places[1]), zone).KeyJSON)
+	}
+	for n := to; n >= from; n-- {
+		c, err := x.changes(ctx, cp, n, operator, storeName)
+		if err != nil {
+			return StateRow{}, err
+		}
+		for _, m := range []*exec.StateImage{c.changed, c.removed} {
+			if places, err := pickPattern(ctx, m, p); err != nil {
+				return StateRow{}, err
+			} else if len(places) > 0 {
+				return rowAt(m, int(places[0]), zone), nil
+			}
+		}
+	}
+	return StateRow{}, errs.New("STATE_KEY_NOT_FOUND", "key", text, "from", from, "to", to)
+}
+
+// changed is what a batch did to a store: rows as it left them, and keys it removed.
+type changed struct {
+	changed, removed *exec.StateImage
+}
+
+// changes reads what a batch wrote. Of an operator that does not tell removed keys it compares the states
+// before and after.
+func (x *Inspector) changes(ctx context.Context, cp *store.Checkpoint, batch int64, operator int, storeName string) (c changed, err error) {
+	if err := ctx.Err(); err != nil {
+		return c, err
+	}
+	ep, err := x.build()
+	if err != nil {
+		return c, err
+	}
+	v := cp.ChangesOf(batch)
+	defer v.Close()
+	var told bool
+	if o := ep.Stateful(); operator >= 0 && operator < len(o) && ep.TellsRemoved(operator) {
+		if c.changed, c.removed, told, err = ep.StateChanges(v, operator, storeName); err != nil || told {
+			return c, err
+		}
+	}
+	after, err := x.read(cp, batch, operator, storeName, true)
+	if err != nil {
+		return c, err
+	}
+	if from, _ := cp.Retained(); batch == from && batch > 0 {
+		return changed{after.None(), after.None()}, nil // the state before is not there any more
+	}
+	before, err := x.readOrNone(cp, batch-1, operator, storeName, after)
+	if err != nil {
+		return c, err
+	}
+	c.changed, c.removed = after.Except(before, true), before.Except(after, false)
+	return c, nil
+}
+
+// readOrNone reads the state after a batch; a store that is not there yet is empty.
+func (x *Inspector) readOrNone(cp *store.Checkpoint, batch int64, operator int, storeName string, like *exec.StateImage) (*exec.StateImage, error) {
+	m, err := x.read(cp, batch, operator, storeName, true)
+	if errs.Has(err, "STDS_INVALID_OPTION_VALUE.WITH_MESSAGE") {
+		return like.None(), nil // a variable that has not been declared
+	}
+	return m, err
+}
+
+// History yields what the retained batches did to a key, newest first, and last the value from before them
+// if there is one. It costs what the batches wrote. Errors end it.
+func (x *Inspector) History(ctx context.Context, cp *store.Checkpoint, operator int, storeName string, key []byte) iter.Seq2[KeyVersion, error] {
+	return func(yield func(KeyVersion, error) bool) {
+		var held *KeyVersion // waits for the one before, to say the change
+		emit := func(v *KeyVersion) bool {
+			if held != nil {
+				if v != nil && !v.Removed && !held.Removed {
+					held.Change = differences(v.Row.Values, held.Row.Values)
+				}
+				if !yield(*held, nil) {
+					return false
+				}
+			}
+			held = v
+			return true
+		}
+		from, to := cp.Retained()
+		zone := x.p.conf.zone()
+		for n := to; n >= from && n >= 0; n-- {
+			c, err := x.changes(ctx, cp, n, operator, storeName)
+			if err != nil {
+				yield(KeyVersion{}, err)
+				return
+			}
+			v := KeyVersion{Batch: n}
+			if place, ok := c.changed.Find(key); ok {
+				v.Row = rowAt(c.changed, place, zone)
+			} else if _, ok := c.removed.Find(key); ok {
+				v.Removed = true
+			} else {
+				continue
+			}
+			if e, ok, err := cp.Offsets(n); err == nil && ok {
+				v.Time = time.UnixMilli(e.BatchTimestampMs)
+			}
+			if !emit(&v) {
+				return
+			}
+		}
+		if from > 0 && (held == nil || held.Batch > from) {
+			m, err := x.read(cp, from, operator, storeName, false)
+			if err != nil {
+				yield(KeyVersion{}, err)
+				return
+			}
+			if place, ok := m.Find(key); ok {
+				v := KeyVersion{Batch: from, AtMost: true, Row: rowAt(m, place, zone)}
+				if v.Row.Batch >= 0 && v.Row.Batch < from {
+					v.Batch, v.AtMost = v.Row.Batch, v.Row.AtMost
+				}
+				if !emit(&v) {
+					return
+				}
+			}
+		}
+		emit(nil)
+	}
+}
+
+// differences are b minus a, value by value.
+func differences(a, b []StateValue) []string {
+	out := make([]string, len(b))
+	for i := range b {
+		if i >= len(a) || a[i].Null || b[i].Null || len(b[i].JSON) == 0 || b[i].JSON[0] == '"' {
+			continue
+		}
+		if x, err := strconv.ParseInt(a[i].JSON, 10, 64); err == nil {
+			if y, err := strconv.ParseInt(b[i].JSON, 10, 64); err == nil {
+				out[i] = fmt.Sprintf("%+d", y-x)
+				continue
+			}
+		}
+		x, err1 := strconv.ParseFloat(a[i].JSON, 64)
+		y, err2 := strconv.ParseFloat(b[i].JSON, 64)
+		if err1 == nil && err2 == nil {
+			out[i] = fmt.Sprintf("%+g", y-x)
+		}
+	}
+	return out
+}
