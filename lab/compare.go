@@ -221,6 +221,8 @@ func Compare(ctx context.Context, l *Lab, query string, o CompareOptions) (c *Co
 		}
 	}()
 	conf := engine.Config{Conf: o.Conf, Workspace: filepath.Join(o.Dir, "look"), Out: io.Discard}
+	l = l.apart()
+	c.Lab = l
 	look, err := Open(ctx, l, conf)
 	if err != nil {
 		return nil, err
@@ -280,6 +282,30 @@ func Compare(ctx context.Context, l *Lab, query string, o CompareOptions) (c *Co
 	return c, nil
 }
 
+// apart is the lab so that it can run on another workspace and beside itself: tables that it has made are read
+// where they are, those that are not there yet are made in the other workspace.
+func (l *Lab) apart() *Lab {
+	a := *l
+	a.Tables = append([]Table(nil), l.Tables...)
+	for i := range a.Tables {
+		t := &a.Tables[i]
+		if !t.managed() {
+			continue
+		}
+		folder := filepath.Join(l.Dir, ".streamlab", "warehouse", strings.ToLower(t.Name.Value))
+		if p := t.Path.Value; p != "" {
+			if folder = p; !filepath.IsAbs(p) {
+				folder = filepath.Join(l.Dir, p)
+			}
+		}
+		t.Path = Text{}
+		if _, err := os.Stat(folder); err == nil {
+			t.Path = Text{Value: folder}
+		}
+	}
+	return &a
+}
+
 // derived is the lab with the sources of the query fed by hand and the query in a mode.
 func (c *Comparison) derived(q Query, mode string, scans []engine.StreamScan, o CompareOptions) *Lab {
 	l := *c.Lab
@@ -302,16 +328,6 @@ func (c *Comparison) derived(q Query, mode string, scans []engine.StreamScan, o 
 		}
 		for i := range l.Views {
 			l.Views[i].Watermark = l.Views[i].Watermark.withDelay(o.Delay)
-		}
-	}
-	l.Tables = append([]Table(nil), l.Tables...)
-	for i := range l.Tables { // a table that the lab has made is read where it is
-		t := &l.Tables[i]
-		own := filepath.Join(l.Dir, ".streamlab", "warehouse", strings.ToLower(t.Name.Value))
-		if t.managed() && t.Path.Value == "" {
-			if _, err := os.Stat(own); err == nil {
-				t.Path = Text{Value: own}
-			}
 		}
 	}
 	q.OutputMode = Text{Value: mode, Pos: q.OutputMode.Pos}

@@ -235,6 +235,8 @@ func hint(b *Binding) (k, label safe.Line) {
 	switch b.Short {
 	case "[ ] batch":
 		return "[ ]", "batch"
+	case "[ ] input":
+		return "[ ]", "input"
 	case "{ } notable":
 		return "{ }", "notable"
 	case "+ - level":

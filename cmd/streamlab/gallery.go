@@ -106,7 +106,11 @@ func (g *gallery) Open(ctx context.Context, path string) (screen.Workbench, erro
 		}
 		return nil, err
 	}
-	b.w, b.lesson = w, g.a.newLesson(w)
+	b.w, b.lesson, b.learning = w, g.a.newLesson(w), newLearning()
+	b.right, b.judged = b.learning.score()
+	if b.conf, err = g.a.settings(); err != nil {
+		return nil, err
+	}
 	if !g.noStart {
 		// A refused query shows its refusal on its own line; the others run.
 		_ = w.StartAll(ctx, lab.StartOptions{})

@@ -30,6 +30,11 @@ type localLab struct {
 	lesson   *lesson // nil: the lab has no steps
 	started  bool    // opening the lab started queries
 
+	conf          map[string]string // settings of the command line
+	learning      *learning
+	right, judged int       // predictions of the user
+	modes         *modesRun // behind the screen of output modes; nil: none
+
 	play sync.Mutex // held while a step is played
 }
 
@@ -470,6 +475,13 @@ func (b *localLab) Close(ctx context.Context) error {
 	}
 	for _, q := range runs {
 		_ = q.AwaitTermination(ctx) // its failure stands in its snapshot
+	}
+	b.mu.Lock()
+	modes := b.modes
+	b.modes = nil
+	b.mu.Unlock()
+	if modes != nil {
+		_ = modes.close() // a scratch of ours
 	}
 	return b.w.Close()
 }

@@ -279,6 +279,8 @@ func steer(sh *Shared, a Action, q *QuerySnapshot) (Effect, bool) {
 		}}, true
 	case OpenOutput:
 		return Effect{Push: NewOutput(sh, q.Name)}, true
+	case OpenModes:
+		return Effect{Push: NewModesLab(sh, q.Name)}, true
 	case OpenCharts:
 		return Effect{Push: NewCharts(sh, q.Name)}, true
 	case OpenPlan:
@@ -317,7 +319,7 @@ func (s *Queries) Disabled(a Action) safe.Line {
 func disabled(a Action, q *QuerySnapshot) safe.Line {
 	if q == nil {
 		switch a {
-		case StartStop, OneBatch, RestartQuery, StopAtOnce, OpenOutput, OpenPlan, OpenCharts, OpenCheckpoint, OpenBatches,
+		case StartStop, OneBatch, RestartQuery, StopAtOnce, OpenOutput, OpenPlan, OpenCharts, OpenModes, OpenCheckpoint, OpenBatches,
 			OpenBatch, ShowError:
 			return "no query is chosen"
 		}

@@ -26,6 +26,8 @@ type Bench struct {
 	lab     screen.LabInfo
 	Done    []screen.Command // what was asked for
 	Closed  bool
+
+	Predictions []screen.Prediction
 }
 
 // New makes the fake of the shop example.
