@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"streamlab/errs"
 	"streamlab/sql/types"
 )
@@ -168,5 +170,31 @@ func TestZeroBytes(t *testing.T) {
 	rows, err := readAll(t, settings("text"), "value STRING", "a\x00b\n\x00\n", nil)
 	if got := strings.Join(rows, "/"); err != nil || got != "a\x00b/\x00" {
 		t.Errorf("text: %q %v", got, err)
+	}
+}
+
+// A small file that becomes a huge one ends with a named error, before it is read to its end.
+func TestFilesThatGrowWithoutEnd(t *testing.T) {
+	var z bytes.Buffer
+	w, err := zstd.NewWriter(&z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 4000 {
+		if _, err := w.Write(filling); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	schema, _ := types.ParseDDL("a INT")
+	r, err := NewReader(settings("json"), schema, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := Input{Path: "file:///x.zst", Open: func() (File, error) { return memFile{bytes.NewReader(z.Bytes())}, nil }}
+	if err := r.Read(context.Background(), r.NewDecoder(), in, func() error { return nil }); !errs.Has(err, "DECOMPRESSION_LIMIT") {
+		t.Errorf("%d bytes: %v", z.Len(), err)
 	}
 }

@@ -78,6 +78,38 @@ func decompress(name string, r io.Reader) (io.Reader, func(), error) {
 	return r, none, nil
 }
 
+// counter counts what is read.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// maxRatio is how often its own size a compressed file may become. gzip cannot do more; what does is no data but
+// an attack.
+const maxRatio = 1000
+
+// guard ends a decompression that gives too much for what it takes.
+type guard struct {
+	r      io.Reader
+	packed *counter
+	path   string
+	n      int64
+}
+
+func (g *guard) Read(p []byte) (int, error) {
+	n, err := g.r.Read(p)
+	if g.n += int64(n); g.n > 1<<20+maxRatio*g.packed.n {
+		return 0, errs.New("DECOMPRESSION_LIMIT", "path", g.path, "packed", g.packed.n, "bytes", g.n)
+	}
+	return n, err
+}
+
 var blocks = sync.Pool{New: func() any { b := make([]byte, blockSize); return &b }}
 
 // Read reads the records of a part into d. full is called whenever d has many rows; it may Take them. An
@@ -107,12 +139,13 @@ const enough = 16384
 func (r *Reader) read(d Decoder, f File, in Input, full func() error) error {
 	var src io.Reader = f
 	if Compressed(in.Path) {
-		z, stop, err := decompress(in.Path, f)
+		packed := &counter{r: f}
+		z, stop, err := decompress(in.Path, packed)
 		if err != nil {
 			return err
 		}
 		defer stop()
-		src = z
+		src = &guard{r: z, packed: packed, path: in.Path}
 	} else if in.From > 0 || in.To > 0 {
 		// One byte before the part tells whether a record begins with the part.
 		from := max(0, in.From-int64(max(1, len(r.LineSep))))

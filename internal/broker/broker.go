@@ -10,6 +10,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -44,6 +45,13 @@ func CreateTopics() Option {
 // Login makes the broker ask for a user: mechanism PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.
 func Login(mechanism, user, password string) Option {
 	return func(o *[]kfake.Opt) { *o = append(*o, kfake.EnableSASL(), kfake.Superuser(mechanism, user, password)) }
+}
+
+// MaxMessage is how many bytes a record batch may have; 1 MiB without it.
+func MaxMessage(n int) Option {
+	return func(o *[]kfake.Opt) {
+		*o = append(*o, kfake.BrokerConfigs(map[string]string{"message.max.bytes": strconv.Itoa(n)}))
+	}
 }
 
 // TLS makes the broker speak it; clients that the configuration wants a certificate of must show one.

@@ -77,7 +77,11 @@ func NextBatch(b []byte, space *[]byte) (x Batch, rest []byte, ok bool, err erro
 		}
 		r := codec.NewReader(bytes.NewReader(x.rest))
 		out := bytes.NewBuffer((*space)[:0])
-		_, err := io.Copy(out, r)
+		limit := unpacked(len(x.rest))
+		n, err := io.Copy(out, io.LimitReader(r, limit+1))
+		if err == nil && n > limit {
+			err = fmt.Errorf("%d bytes become more than %d", len(x.rest), limit)
+		}
 		if cerr := r.Close(); err == nil {
 			err = cerr
 		}
@@ -89,6 +93,9 @@ func NextBatch(b []byte, space *[]byte) (x Batch, rest []byte, ok bool, err erro
 	}
 	return x, rest, true, nil
 }
+
+// unpacked is how many bytes n compressed ones may become: more is no data but an attack on the memory.
+func unpacked(n int) int64 { return min(1<<20+1000*int64(n), 1<<30) }
 
 // Abort says whether a control batch ends a transaction by undoing it.
 func (x Batch) Abort() bool {

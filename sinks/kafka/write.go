@@ -2,10 +2,12 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	kafkago "github.com/segmentio/kafka-go"
 
 	"streamlab/columnar"
 	"streamlab/errs"
@@ -199,6 +201,9 @@ func (w *writer) send(b *outbox) error {
 			_, err := w.cluster.Produce(w.ctx, b.tp, batch, w.acks, w.delivery)
 			return err
 		})
+		if errors.Is(err, kafkago.MessageSizeTooLarge) || errors.Is(err, kafkago.RecordListTooLarge) {
+			return errs.Wrap(err, "KAFKA_RECORD_TOO_LARGE", "topicPartition", b.tp.String(), "bytes", len(batch))
+		}
 		return w.away(err, w.delivery)
 	})
 	return nil
