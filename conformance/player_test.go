@@ -43,7 +43,7 @@ type player struct {
 	batches  []recordedBatch // of the step, in the order they were written
 	progress []engine.Progress
 	query    *engine.StreamingQuery // of the last step; nil if it did not start
-	images   map[int64]string       // copies of the checkpoint before the commit of a batch
+	images   map[string]image       // copies of checkpoints before the commit of a batch
 	ignored  map[string]bool
 }
 
@@ -179,10 +179,7 @@ func (p *player) play(ctx context.Context, golden map[string]any) (diff string, 
 		if i >= len(steps) {
 			return fmt.Sprintf("the answer has %d steps, the scenario %d", len(answers), len(steps)), nil
 		}
-		var next doc
-		if i+1 < len(steps) {
-			next = asMap(steps[i+1])
-		}
+		next := p.nextOfCheckpoint(steps, i)
 		want, _ := answers[i].(map[string]any)
 		got, err := p.step(ctx, asMap(steps[i]), next, i+1)
 		if err != nil {
@@ -198,7 +195,29 @@ func (p *player) play(ctx context.Context, golden map[string]any) (diff string, 
 	return "", nil
 }
 
-// step plays one step; next is the one after it, nil at the end. The error is one of the player or of a part
+// nextOfCheckpoint is the next step that works on the checkpoint of step i, nil if there is none. The steps
+// before i have been played.
+func (p *player) nextOfCheckpoint(steps []any, i int) doc {
+	var name any = "chk"
+	if v, ok := lookup(p.scenario, "checkpoint"); ok {
+		name = v
+	}
+	at := name
+	for j := i; j < len(steps); j++ {
+		step := asMap(steps[j])
+		if other, ok := lookup(asMap(get(step, "with")), "checkpoint"); ok {
+			at = other
+		}
+		if j == i {
+			name = at
+		} else if at == name {
+			return step
+		}
+	}
+	return nil
+}
+
+// step plays one step; next is the one after it with the same checkpoint, nil if there is none. The error is one of the player or of a part
 // that is not built, never one that the scenario asks about.
 func (p *player) step(ctx context.Context, step, next doc, number int) (got outcome, err error) {
 	for _, e := range asMap(get(step, "with")) {
@@ -315,14 +334,24 @@ func (p *player) retained() int64 {
 	return n
 }
 
+// image is a copy of a checkpoint before the commit of a batch.
+type image struct {
+	batch int64
+	dir   string
+}
+
 // photograph keeps, from now until the function it returns is called, a copy of the checkpoint as it is
 // before a batch is committed. The last copy is that of the last batch.
 func (p *player) photograph(batch int64) (stop func()) {
-	from, to := p.checkpoint(), p.work+".before-commit"
+	from := p.checkpoint()
+	to := p.work + ".before-commit-" + filepath.Base(from)
 	return fault.Watch("commit.before", func() {
 		_ = os.RemoveAll(to)
 		if os.CopyFS(to, os.DirFS(from)) == nil {
-			p.images = map[int64]string{batch: to}
+			if p.images == nil {
+				p.images = map[string]image{}
+			}
+			p.images[from] = image{batch, to}
 		}
 	})
 }
@@ -330,13 +359,13 @@ func (p *player) photograph(batch int64) (stop func()) {
 // uncommit takes the commit of the last batch back: what a crash between the sink's end and the commit
 // leaves.
 func (p *player) uncommit(batch int64) error {
-	image, ok := p.images[batch]
-	if !ok {
-		return harness("batch %d was not committed by the step before", batch)
+	image, ok := p.images[p.checkpoint()]
+	if !ok || image.batch != batch {
+		return harness("batch %d was not committed by the last step of the checkpoint", batch)
 	}
-	delete(p.images, batch)
+	delete(p.images, p.checkpoint())
 	if err := os.RemoveAll(p.checkpoint()); err != nil {
 		return err
 	}
-	return os.Rename(image, p.checkpoint())
+	return os.Rename(image.dir, p.checkpoint())
 }

@@ -237,7 +237,7 @@ func (a *analyzer) mergeCondition(m *sql.Merge, x *resolver, e sql.Expr, what st
 		return nil
 	}
 	c := x.expr(e)
-	shown := "(condition = " + a.qualified(c, x.sc) + ")"
+	shown := "(condition = " + a.sqlForm(c, x.sc) + ")"
 	if hasAggregate(c) {
 		a.fail(e, "DELTA_AGGREGATION_NOT_SUPPORTED", "operation", what+" condition of MERGE operation", "predicate", shown)
 	}

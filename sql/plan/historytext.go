@@ -98,3 +98,64 @@ func replaceWord(text, word, by string) string {
 	b.WriteString(text)
 	return b.String()
 }
+
+// sqlForm prints an expression as Spark's sql form of it: literals in the type they were read with, the casts
+// that the analyser put in, columns behind the names of their tables.
+func (a *analyzer) sqlForm(e expr.Expr, sc *scope) string { return spelledOut(e, sc).String() }
+
+func spelledOut(e expr.Expr, sc *scope) expr.Expr {
+	inner := func(c expr.Expr) expr.Expr { return spelledOut(c, sc) }
+	switch x := e.(type) {
+	case *expr.Literal:
+		return &expr.Literal{Value: x.Value, Text: sqlText(x)}
+	case *expr.Column:
+		for _, k := range sc.cols {
+			if k.index == x.Index && len(k.qual) > 0 && !k.auto {
+				c := *x
+				c.Field.Name = strings.Join(k.qual, ".") + "." + x.Field.Name
+				return &c
+			}
+		}
+		return x
+	case *named:
+		if c, ok := x.child.(*expr.Column); ok {
+			return inner(c)
+		}
+		return x
+	case *expr.Cast:
+		c := *x
+		c.Child, c.Function = inner(x.Child), false
+		if c.Mode == expr.Implicit {
+			c.Mode = expr.Explicit
+		}
+		return &c
+	case *expr.Scalar:
+		c := *x
+		c.Args, c.Text = spelledArgs(x.Args, x.Text, inner)
+		return &c
+	case *expr.Lazy:
+		c := *x
+		c.Args, c.Text = spelledArgs(x.Args, x.Text, inner)
+		return &c
+	case *expr.AggregateCall:
+		c := *x
+		c.Args, c.Text = spelledArgs(x.Args, x.Text, inner)
+		return &c
+	}
+	return expr.MapChildren(e, inner)
+}
+
+// spelledArgs puts the new texts of arguments into the text of their call, which holds the old ones in order.
+func spelledArgs(args []expr.Expr, text string, f func(expr.Expr) expr.Expr) ([]expr.Expr, string) {
+	out := make([]expr.Expr, len(args))
+	var b strings.Builder
+	for i, a := range args {
+		out[i] = f(a)
+		if before, after, ok := strings.Cut(text, a.String()); ok {
+			b.WriteString(before)
+			b.WriteString(out[i].String())
+			text = after
+		}
+	}
+	return out, b.String() + text
+}
