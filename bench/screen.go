@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"streamlab/internal/pty"
 	"streamlab/store"
 )
 
@@ -77,18 +78,18 @@ func (p Probing) inTurn(ctx context.Context, round int) (rates [2]float64, err e
 	}()
 	<-time.After(warming)
 	signal(cmd.Process.Pid, syscall.SIGSTOP)
-	t, err := openTerminal(p.Scratch, p.Program, path[1])
+	t, err := pty.Open(p.Scratch, 200, 50, p.Program, path[1])
 	if err != nil {
 		return rates, err
 	}
-	defer t.close()
-	defer signal(t.cmd.Process.Pid, syscall.SIGCONT)
-	if _, _, err := t.wait(0, 10*time.Second, func(s string) bool { return strings.Contains(s, "groups") }); err != nil {
+	defer t.Close()
+	defer signal(t.Cmd.Process.Pid, syscall.SIGCONT)
+	if _, _, err := t.Wait(0, 10*time.Second, func(s string) bool { return strings.Contains(s, "groups") }); err != nil {
 		return rates, err
 	}
 	<-time.After(warming)
-	signal(t.cmd.Process.Pid, syscall.SIGSTOP)
-	pids := [2]int{cmd.Process.Pid, t.cmd.Process.Pid}
+	signal(t.Cmd.Process.Pid, syscall.SIGSTOP)
+	pids := [2]int{cmd.Process.Pid, t.Cmd.Process.Pid}
 	began := time.Now()
 	var ran [2]time.Duration
 	for turn := range 60 {
@@ -115,7 +116,7 @@ func (p Probing) inTurn(ctx context.Context, round int) (rates [2]float64, err e
 
 // signal tells a process and its descendants something.
 func signal(pid int, s syscall.Signal) {
-	for _, p := range processes(pid) {
+	for _, p := range pty.Processes(pid) {
 		_ = syscall.Kill(p, s)
 	}
 }
@@ -173,12 +174,12 @@ func probeKeys(_ context.Context, p Probing) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := openTerminal(p.Scratch, p.Program, path)
+	t, err := pty.Open(p.Scratch, 200, 50, p.Program, path)
 	if err != nil {
 		return nil, err
 	}
-	defer t.close()
-	if _, _, err := t.wait(0, 10*time.Second, func(s string) bool { return strings.Contains(s, "flow") }); err != nil {
+	defer t.Close()
+	if _, _, err := t.Wait(0, 10*time.Second, func(s string) bool { return strings.Contains(s, "flow") }); err != nil {
 		return nil, err
 	}
 	<-time.After(2 * time.Second)
@@ -189,12 +190,12 @@ func probeKeys(_ context.Context, p Probing) ([]Figure, error) {
 	for range 50 * p.Rounds {
 		for _, key := range []string{"?", "\x1b"} {
 			<-time.After(time.Duration(60+rng.IntN(90)) * time.Millisecond)
-			n := t.count()
+			n := t.Count()
 			began := time.Now()
-			if err := t.press(key); err != nil {
+			if err := t.Press(key); err != nil {
 				return nil, err
 			}
-			f, _, err := t.wait(n, 3*time.Second, func(s string) bool {
+			f, _, err := t.Wait(n, 3*time.Second, func(s string) bool {
 				if key == "?" {
 					return strings.Contains(s, mark)
 				}
@@ -203,11 +204,11 @@ func probeKeys(_ context.Context, p Probing) ([]Figure, error) {
 			if err != nil {
 				return nil, fmt.Errorf("key %q: %w", key, err)
 			}
-			if before, _, ok := strings.Cut(f.text, mark); ok {
+			if before, _, ok := strings.Cut(f.Text, mark); ok {
 				from := strings.LastIndex(before, ";1H")
 				row = before[strings.LastIndex(before[:from], "\x1b"):from] + ";1H"
 			}
-			took = append(took, float64(f.at.Sub(began).Microseconds())/1000)
+			took = append(took, float64(f.At.Sub(began).Microseconds())/1000)
 		}
 	}
 	return []Figure{
@@ -223,20 +224,20 @@ func probeIdle(_ context.Context, p Probing) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := openTerminal(p.Scratch, p.Program, path, "--no-start")
+	t, err := pty.Open(p.Scratch, 200, 50, p.Program, path, "--no-start")
 	if err != nil {
 		return nil, err
 	}
-	defer t.close()
-	if _, _, err := t.wait(0, 10*time.Second, func(string) bool { return true }); err != nil {
+	defer t.Close()
+	if _, _, err := t.Wait(0, 10*time.Second, func(string) bool { return true }); err != nil {
 		return nil, err
 	}
 	<-time.After(5 * time.Second)
-	cpu, frames, start := treeSeconds(t.cmd.Process.Pid), t.count(), time.Now()
+	cpu, frames, start := pty.CPUSeconds(t.Cmd.Process.Pid), t.Count(), time.Now()
 	<-time.After(20 * time.Second)
 	span := time.Since(start).Seconds()
 	return []Figure{
-		{Name: "CPU of one core", Value: 100 * (treeSeconds(t.cmd.Process.Pid) - cpu) / span, Unit: "%", Target: 1},
-		{Name: "frames", Value: float64(t.count()-frames) / span, Unit: "/s", Target: 1.1},
+		{Name: "CPU of one core", Value: 100 * (pty.CPUSeconds(t.Cmd.Process.Pid) - cpu) / span, Unit: "%", Target: 1},
+		{Name: "frames", Value: float64(t.Count()-frames) / span, Unit: "/s", Target: 1.1},
 	}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"streamlab/engine"
+	"streamlab/internal/pty"
 	"streamlab/lab"
 )
 
@@ -247,9 +248,9 @@ func probeResting(ctx context.Context, p Probing) ([]Figure, error) {
 		return nil, err
 	}
 	<-time.After(4 * time.Second)
-	cpu, began := treeSeconds(cmd.Process.Pid), time.Now()
+	cpu, began := pty.CPUSeconds(cmd.Process.Pid), time.Now()
 	<-time.After(12 * time.Second)
-	share := 100 * (treeSeconds(cmd.Process.Pid) - cpu) / time.Since(began).Seconds()
+	share := 100 * (pty.CPUSeconds(cmd.Process.Pid) - cpu) / time.Since(began).Seconds()
 	memory := residentBytes(cmd.Process.Pid)
 	if err := cmd.Wait(); err != nil {
 		return nil, err

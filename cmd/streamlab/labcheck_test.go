@@ -14,6 +14,9 @@ import (
 // A test that crashes a query runs this binary again as the program.
 func TestMain(m *testing.M) {
 	if os.Getenv("STREAMLAB_TEST_AS_PROGRAM") == "1" {
+		if how := os.Getenv("STREAMLAB_TEST_DIES"); how != "" {
+			diesOn(how)
+		}
 		main()
 	}
 	os.Exit(m.Run())

@@ -72,9 +72,11 @@ func Guard(logDir string) int {
 	// only now, because a child inherits what is ignored.
 	signal.Ignore(syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTTOU)
 	wait := safego.Go("guard wait", cmd.Wait)
+	var told syscall.Signal
 	for done := false; !done; {
 		select {
 		case s := <-sigs:
+			told, _ = s.(syscall.Signal)
 			_ = cmd.Process.Signal(s) // it may just have ended
 		case <-wait.Done():
 			done = true
@@ -84,6 +86,9 @@ func Guard(logDir string) int {
 	kept := keep(crash, logDir)
 	code, how := outcome(err)
 	if how == "" {
+		if told != 0 {
+			return 128 + int(told) // also when the end was graceful
+		}
 		if code != 0 {
 			tail(os.Stderr, crash.Name())
 		}
@@ -94,7 +99,7 @@ func Guard(logDir string) int {
 	}
 	_, _ = io.WriteString(os.Stdout, reset)
 	if strings.HasPrefix(how, "exit code") {
-		tail(os.Stderr, crash.Name())
+		head(os.Stderr, crash.Name())
 	}
 	fmt.Fprintf(os.Stderr, "streamlab: the workbench ended by %s.\n", how)
 	if kept != "" {
@@ -177,6 +182,20 @@ func tail(w io.Writer, path string) {
 		data = data[len(data)-4096:]
 	}
 	_, _ = w.Write(data)
+}
+
+// head prints what a crashed child said first: what happened, without the stacks.
+func head(w io.Writer, path string) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return
+	}
+	for i, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
+		if i == 3 || strings.TrimSpace(line) == "" {
+			return
+		}
+		fmt.Fprintln(w, line)
+	}
 }
 
 func freeBytes(dir string) (uint64, bool) {
