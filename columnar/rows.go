@@ -17,6 +17,16 @@ const Slice = 2048
 // once; an error ends it. Batches are immutable and are left to the garbage collector.
 type Rows = iter.Seq2[arrow.RecordBatch, error]
 
+type untilError struct{}
+
+// UntilError is a context for reading partitions: one whose rows cannot all be computed gives those before the
+// row that fails, and then the error. Without it rows that were to come in the same batch as the failing one may
+// be missing.
+func UntilError(ctx context.Context) context.Context { return context.WithValue(ctx, untilError{}, true) }
+
+// WantsUntilError tells whether ctx comes from UntilError.
+func WantsUntilError(ctx context.Context) bool { return ctx.Value(untilError{}) != nil }
+
 // A Partition is a part of a relation that can be read independently of the others. Rows may be called
 // again and gives the same rows in the same order.
 type Partition interface {

@@ -32,6 +32,7 @@ func TestScenarios(t *testing.T) {
 		files = scenariosIn(t, *dirFlag, "", nil)
 	} else {
 		files = append(scenariosIn(t, "scenarios", "", areas), scenariosIn(t, "further", "further/", nil)...)
+		files = append(files, scenariosIn(t, "text", "text/", []string{"delta-log"})...)
 	}
 	data := os.Getenv("ORACLE_DATA")
 	if data == "" {

@@ -45,6 +45,7 @@ type player struct {
 	query    *engine.StreamingQuery // of the last step; nil if it did not start
 	images   map[string]image       // copies of checkpoints before the commit of a batch
 	ignored  map[string]bool
+	reports  int // progress reports to wait for before a query is stopped that does not end
 }
 
 type recordedBatch struct {

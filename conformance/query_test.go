@@ -21,11 +21,14 @@ func (p *player) run(ctx context.Context, crash doc, got *outcome) error {
 	p.query, got.started = q, true
 	if has(get(p.scenario, "trigger"), "processingTime") || has(p.scenario, "runFor") {
 		if has(p.scenario, "runFor") && has(get(p.scenario, "sources"), "r") { // a source that never ends
-			for len(q.RecentProgress()) == 0 && ctx.Err() == nil && q.IsActive() {
+			for len(q.RecentProgress()) < max(1, p.reports) && ctx.Err() == nil && q.IsActive() {
 				runtime.Gosched()
 			}
 			err = q.Stop()
 		} else if err = q.ProcessAllAvailable(ctx); err == nil {
+			for len(q.RecentProgress()) < p.reports && ctx.Err() == nil && q.IsActive() {
+				runtime.Gosched()
+			}
 			err = q.Stop()
 		}
 	}
@@ -60,6 +63,12 @@ func (p *player) start(ctx context.Context, crash doc) (*engine.StreamingQuery, 
 	df, err := p.session.SQL(ctx, p.here(str(get(p.scenario, "query"))))
 	if err != nil {
 		return nil, "", err
+	}
+	for _, o := range asMap(get(p.scenario, "observe")) {
+		df = df.Observe(str(o.Key), texts(o.Value)...)
+	}
+	if df.Err() != nil {
+		return nil, "", df.Err()
 	}
 	schema := df.Schema().Simple()
 	w := df.WriteStream()

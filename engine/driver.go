@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -54,6 +55,7 @@ type driver struct {
 	durations   map[string]int64
 	recent      []Progress
 	samples     samples
+	observed    map[string]json.RawMessage // of the batch
 }
 
 // querySource is a source as one query reads it.
@@ -583,6 +585,9 @@ func (d *driver) runBatch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if !d.q.snap.Load().Planned {
+		d.q.publish(func(s *Snapshot) { s.Planned = true })
+	}
 	err = d.timed("addBatch", func() error {
 		err := d.sink.AddBatch(ctx, sinks.Batch{ID: d.batch, QueryID: d.q.id, RunID: d.q.runID, QueryName: d.q.name, Mode: d.p.mode,
 			Schema: d.p.node.Schema(), Parts: d.samples.wrap(d.batch, points(d.plan.Partitions(ctx, task))), Replay: d.replay})
@@ -598,6 +603,9 @@ func (d *driver) runBatch(ctx context.Context) error {
 		return d.plan.Finish(ctx, task) // whatever the sink left unread
 	})
 	if err != nil {
+		return err
+	}
+	if err := d.observe(); err != nil {
 		return err
 	}
 	for i, k := range d.scans {

@@ -26,6 +26,7 @@ type Progress struct {
 	StateOperators []StateOperatorProgress
 	Sources        []SourceProgress
 	Sink           SinkProgress
+	Observed       map[string]json.RawMessage // name of DataFrame.Observe → object; nil if nothing is observed
 	trigger        time.Duration
 }
 
@@ -143,8 +144,10 @@ func (p Progress) MarshalJSON() ([]byte, error) {
 		State     []StateOperatorProgress `json:"stateOperators"`
 		Sources   []SourceProgress        `json:"sources"`
 		Sink      SinkProgress            `json:"sink"`
+
+		Observed map[string]json.RawMessage `json:"observedMetrics,omitempty"`
 	}{p.ID, p.RunID, name, p.Timestamp.UTC().Format(TimestampLayout), p.BatchID, p.BatchDuration, p.NumInputRows,
-		rateOf(p.InputRate), rateOf(p.ProcessedRate), p.DurationMs, p.EventTime, ops, srcs, p.Sink})
+		rateOf(p.InputRate), rateOf(p.ProcessedRate), p.DurationMs, p.EventTime, ops, srcs, p.Sink, p.Observed})
 	return bytes.TrimRight(buf.Bytes(), "\n"), err
 }
 

@@ -23,7 +23,8 @@ type StreamingQuery struct {
 	cancel  context.CancelFunc
 	started time.Time
 
-	snap atomic.Pointer[Snapshot]
+	snap    atomic.Pointer[Snapshot]
+	failure atomic.Pointer[Failure]
 
 	recordings recordings
 
@@ -72,8 +73,13 @@ func (q *StreamingQuery) RecentProgress() []Progress { return q.snap.Load().Rece
 // OutputSchema is the columns of the rows that go to the sink.
 func (q *StreamingQuery) OutputSchema() types.Schema { return q.driver.p.node.Schema() }
 
-// Explain is the plan as text.
-func (q *StreamingQuery) Explain() string { return q.snap.Load().Explain }
+// Explain is the plan as text; before the first batch of the run is planned a line that there is none yet.
+func (q *StreamingQuery) Explain() string {
+	if s := q.snap.Load(); s.Planned {
+		return s.Explain
+	}
+	return "No physical plan. Waiting for data."
+}
 
 // Exception is why the query failed: STREAM_FAILED with the cause inside; nil if it did not.
 func (q *StreamingQuery) Exception() error { return q.snap.Load().Exception }
@@ -202,12 +208,15 @@ func (q *StreamingQuery) run(ctx context.Context) error {
 	if err != nil && (ctx.Err() != nil || q.stopRequested() == stopNow) {
 		err = nil // an interruption while stopping is no failure
 	}
+	at := q.driver.fail(nil)
 	closeErr := safego.Call("closing the query "+q.label(), q.driver.shut) // a panic here must not leave waiters waiting
 	if err == nil && closeErr != nil {
 		err = closeErr
 	}
 	if err != nil {
 		err = q.failed(err)
+		at.Cause = err
+		q.failure.Store(at)
 	}
 	q.err = err
 	q.publish(func(s *Snapshot) {

@@ -58,6 +58,7 @@ func (d *driver) reportBatch() {
 	p := d.progress(false)
 	p.trigger = d.s.now().Sub(d.trigger)
 	p.EventTime = d.eventTime(d.plan.Counters())
+	p.Observed = d.observed
 	for _, o := range d.plan.Counters().Operators {
 		p.StateOperators = append(p.StateOperators, d.operator(o))
 	}

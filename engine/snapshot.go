@@ -36,6 +36,7 @@ type Snapshot struct {
 	TotalRows    int64 // input rows of this run
 	HasState     bool
 	Explain      string
+	Planned      bool // a batch was planned in this run
 	OutputNames  []string
 }
 

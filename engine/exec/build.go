@@ -99,6 +99,17 @@ func (b *builder) node(n plan.Node) (operator, error) {
 		return o, nil
 	case *plan.Aggregate:
 		return b.aggregate(x)
+	case *plan.Observe:
+		child, err := b.build(x.Child)
+		if err != nil {
+			return nil, err
+		}
+		o, err := newObserve(child, x, b.conf.Expr)
+		if err != nil {
+			return nil, err
+		}
+		b.p.observed = append(b.p.observed, o)
+		return b.pass(o, child), nil
 	case *plan.Dedup:
 		return b.dedup(x)
 	case *plan.Union:

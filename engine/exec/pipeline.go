@@ -116,6 +116,9 @@ func (s *scan) inputs(r *run) []columnar.Partition {
 func (s *scan) open(r *run) (int, error) { return len(s.inputs(r)), nil }
 
 func (s *scan) part(r *run, w, p int, to emit) error {
+	if r.single {
+		to = rowByRow(to)
+	}
 	var count func(int64)
 	if r.counting && !s.silent {
 		count = func(n int64) { atomic.AddInt64(&r.task.Counters.ScanRows[s.number], n) }
@@ -153,6 +156,19 @@ func (s *scan) part(r *run, w, p int, to emit) error {
 		})
 	}
 	return s.read(r, s.inputs(r)[p], count, to)
+}
+
+// rowByRow passes the rows of a chunk on one at a time.
+func rowByRow(to emit) emit {
+	return func(c *chunk) error {
+		for k := range c.sel.N {
+			sel := columnar.Sel{Idx: []int32{int32(c.sel.At(k))}, N: 1}
+			if err := to(&chunk{cols: c.cols, sel: sel}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // tableScan reads a static table, anew in every batch.

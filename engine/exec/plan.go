@@ -71,6 +71,7 @@ type Plan struct {
 	scans        []*scan
 	marks        []*watermark
 	stateful     []Stateful
+	observed     []*observe
 	batch        bool // static rows only
 	task         *Task
 	run          *run
@@ -259,7 +260,7 @@ func (p *Plan) stopEarly() {
 // Finish reads what the sink left unread, so that counters are complete, and fills the counters.
 func (p *Plan) Finish(ctx context.Context, t *Task) error {
 	defer p.stopEarly()
-	if len(p.stateful) == 0 && len(p.EventTimes()) == 0 { // what the sink left unread, it skipped
+	if len(p.stateful) == 0 && len(p.EventTimes()) == 0 && len(p.observed) == 0 { // what the sink left unread, it skipped
 		p.parts = nil
 		p.fill()
 		return nil
@@ -359,6 +360,9 @@ func (x *result) Rows(ctx context.Context) columnar.Rows {
 	if a := x.p.early; a != nil && x.err == nil && !x.taken {
 		x.taken = true
 		rows, mine, err := a.take(x.part)
+		if err != nil && columnar.WantsUntilError(ctx) {
+			return x.untilError(ctx, 0, err)
+		}
 		if err != nil {
 			return columnar.Fail(err)
 		}
@@ -400,17 +404,56 @@ func (x *result) Rows(ctx context.Context) columnar.Rows {
 			return
 		}
 		stopped := false
+		given := int64(0)
 		err := x.p.pull(&r, w, x.part, func(rb arrow.RecordBatch) bool {
+			given += rb.NumRows()
 			stopped = !yield(rb, nil)
 			return !stopped
 		})
 		switch {
 		case stopped:
+		case err != nil && columnar.WantsUntilError(ctx):
+			for rb, err := range x.untilError(ctx, given, err) {
+				if !yield(rb, err) {
+					return
+				}
+			}
 		case err != nil:
 			yield(nil, err)
 		default:
 			x.done = true
 		}
+	}
+}
+
+// untilError computes the part again, row by row, and yields what comes before the row that fails; the first
+// rows, which the reader has, are left out. Rows that meet in one operator, as in a sort, are not told apart.
+func (x *result) untilError(ctx context.Context, first int64, failure error) columnar.Rows {
+	if x.cache {
+		return columnar.Fail(failure)
+	}
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		r := *x.r
+		r.ctx, r.counting, r.single = ctx, false, true
+		w := x.p.acquire()
+		defer x.p.release(w)
+		buf := newRowsBuffer(x.p.schema)
+		err := x.p.root.part(&r, w, x.part, func(c *chunk) error {
+			for k := range c.sel.N {
+				if first--; first >= 0 {
+					continue
+				}
+				buf.add(c.cols, columnar.Sel{Idx: []int32{int32(c.sel.At(k))}, N: 1})
+			}
+			return nil
+		})
+		if err == nil { // it failed once
+			err = failure
+		}
+		if buf.n > 0 && !yield(buf.record(x.p.arrow), nil) {
+			return
+		}
+		yield(nil, err)
 	}
 }
 

@@ -99,6 +99,7 @@ type run struct {
 	task     *Task
 	workers  int
 	counting bool // false when rows are read again
+	single   bool // scans push one row at a time
 	now      func() time.Time
 	p        *Plan
 }

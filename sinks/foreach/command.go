@@ -78,6 +78,9 @@ func (p *process) Close(err error) error {
 	return p.failed(nil)
 }
 
+// Abort ends the process before it can take the rows it has for all rows.
+func (p *process) Abort(err error) error { return p.Close(err) }
+
 // failed waits for the process and says how it failed; nil if it did not and cause is nil.
 func (p *process) failed(cause error) error {
 	_ = p.in.Close()

@@ -22,10 +22,14 @@ type Writer interface {
 	Open(partition int, epoch int64) (bool, error)
 	// Process takes some rows. After an error no more come, and Close gets the error.
 	Process(rb arrow.RecordBatch) error
-	// Close gets nil, or what went wrong: its own error, or FOREACH_WRITER_ABORTED if the rows could not be
-	// computed.
+	// Close gets the writer's own error, else nil: also where the rows could not all be computed, as Spark tells
+	// its writers of Python. The rows before the one that failed were handed over then, and the query fails.
 	Close(err error) error
 }
+
+// An Aborter is a Writer that wants to know that its rows could not all be computed: Abort is called instead of
+// Close then, with FOREACH_WRITER_ABORTED and the reason inside.
+type Aborter interface{ Abort(err error) error }
 
 type writerSink struct{ make func() Writer }
 
@@ -73,9 +77,14 @@ func (s *writerSink) partition(ctx context.Context, i int, epoch int64, p column
 	if !wanted {
 		return call("close", func() error { return w.Close(nil) })
 	}
-	for rb, err := range p.Rows(ctx) {
+	for rb, err := range p.Rows(columnar.UntilError(ctx)) {
 		if err != nil {
-			_ = call("close", func() error { return w.Close(errs.Wrap(err, "FOREACH_WRITER_ABORTED")) })
+			_ = call("close", func() error {
+				if a, ok := w.(Aborter); ok {
+					return a.Abort(errs.Wrap(err, "FOREACH_WRITER_ABORTED"))
+				}
+				return w.Close(nil)
+			})
 			return err
 		}
 		if rb.NumRows() == 0 {

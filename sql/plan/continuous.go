@@ -33,6 +33,8 @@ func CheckContinuous(n Node, legacy func(format string) bool) error {
 		}
 	case *Watermark:
 		operation = "EventTimeWatermark"
+	case *Observe:
+		operation = "CollectMetrics"
 	case *Dedup:
 		operation = "Deduplicate"
 	case *Limit:

@@ -112,6 +112,12 @@ func describe(n Node) string {
 			s += ", null aware"
 		}
 		return s
+	case *Observe:
+		calls := make([]string, len(x.Exprs))
+		for i := range x.Exprs {
+			calls[i] = x.Out[i].Name
+		}
+		return "CollectMetrics " + x.Name + ", [" + strings.Join(calls, ", ") + "]"
 	case *Dedup:
 		names := make([]string, len(x.Cols))
 		for i, c := range x.Cols {

@@ -747,6 +747,15 @@ func prune(n Node, need []bool) (out Node, at []int) {
 		c.Out = plainSchema(child.Schema())
 		c.Out[c.Column].DelayMicros = x.DelayMicros + 1
 		return &c, m
+	case *Observe:
+		below := append([]bool{}, need...)
+		for _, k := range x.Calls {
+			want(below, k.Args...)
+		}
+		child, m := prune(x.Child, below)
+		c := *x
+		c.Child = child
+		return mapExprs(&c, func(e expr.Expr, _ bool) expr.Expr { return relocate(e, m) }), m
 	case *Dedup:
 		below := append([]bool{}, need...)
 		for _, i := range x.Cols {

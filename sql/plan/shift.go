@@ -79,6 +79,10 @@ func withChildren(n Node, cs []Node) Node {
 		c := *x
 		c.Child = cs[0]
 		return &c
+	case *Observe:
+		c := *x
+		c.Child = cs[0]
+		return &c
 	case *SingleRow:
 		c := *x
 		c.Child = cs[0]
@@ -136,6 +140,15 @@ func mapExprs(n Node, f func(e expr.Expr, right bool) expr.Expr) Node {
 		for i, k := range x.Calls {
 			d := *k
 			d.Args, d.Filter = list(k.Args), one(k.Filter)
+			c.Calls[i] = &d
+		}
+		return &c
+	case *Observe:
+		c := *x
+		c.Calls = make([]*expr.AggregateCall, len(x.Calls))
+		for i, k := range x.Calls {
+			d := *k
+			d.Args = list(k.Args)
 			c.Calls[i] = &d
 		}
 		return &c
