@@ -22,7 +22,9 @@ type untilError struct{}
 // UntilError is a context for reading partitions: one whose rows cannot all be computed gives those before the
 // row that fails, and then the error. Without it rows that were to come in the same batch as the failing one may
 // be missing.
-func UntilError(ctx context.Context) context.Context { return context.WithValue(ctx, untilError{}, true) }
+func UntilError(ctx context.Context) context.Context {
+	return context.WithValue(ctx, untilError{}, true)
+}
 
 // WantsUntilError tells whether ctx comes from UntilError.
 func WantsUntilError(ctx context.Context) bool { return ctx.Value(untilError{}) != nil }
