@@ -63,9 +63,14 @@ func (w *DataStreamWriter) Restart(path ...string) ([]Change, error) {
 	d := &driver{s: p.s, conf: p.conf, p: p, plan: ep, cp: cp}
 	d.list()
 	out, err := d.changes()
-	rank := map[Verdict]int{Refused: 0, NotAllowed: 1, Undefined: 2, Pinned: 3, Allowed: 4}
-	sort.SliceStable(out, func(i, j int) bool { return rank[out[i].Verdict] < rank[out[j].Verdict] })
+	sortChanges(out)
 	return out, err
+}
+
+// sortChanges puts the worst first.
+func sortChanges(list []Change) {
+	rank := map[Verdict]int{Refused: 0, NotAllowed: 1, Undefined: 2, Pinned: 3, Allowed: 4}
+	sort.SliceStable(list, func(i, j int) bool { return rank[list[i].Verdict] < rank[list[j].Verdict] })
 }
 
 // list gives the driver its sources without opening them, for record.

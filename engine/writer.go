@@ -141,6 +141,15 @@ type prepared struct {
 }
 
 func (w *DataStreamWriter) prepare(path ...string) (*prepared, error) {
+	p, err := w.prepareUnnamed(path...)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.s.streams.checkName(w.name)
+}
+
+// prepareUnnamed is prepare of a query that may be running already.
+func (w *DataStreamWriter) prepareUnnamed(path ...string) (*prepared, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
@@ -220,7 +229,7 @@ func (w *DataStreamWriter) prepare(path ...string) (*prepared, error) {
 		}
 	}
 	p.node = plan.Optimize(w.d.node)
-	return p, s.streams.checkName(w.name)
+	return p, nil
 }
 
 // locate decides where the checkpoint is (engine.md 2.1).

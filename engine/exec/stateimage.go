@@ -344,3 +344,17 @@ func (m *StateImage) keep(places []uint32) *StateImage {
 	}
 	return &out
 }
+
+// Awaits says whether some operator of a plan that has run nothing waits for a batch, when the last batch
+// released what was behind evictMs and the watermark is watermarkMs now (engine.md MB-15).
+func (p *Plan) Awaits(evictMs, watermarkMs int64) bool {
+	if watermarkMs <= evictMs {
+		return false
+	}
+	for _, s := range p.stateful {
+		if s.needsBatch(watermarkMs * 1000) {
+			return true
+		}
+	}
+	return false
+}

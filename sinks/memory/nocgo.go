@@ -27,3 +27,6 @@ func Door(string) *DB { return &DB{} }
 
 // Owns is false: there is no table.
 func (*DB) Owns(context.Context, string, string) bool { return false }
+
+// LastBatch is -1: there is no table.
+func (*DB) LastBatch(context.Context, string, string) int64 { return -1 }

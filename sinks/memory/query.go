@@ -289,6 +289,20 @@ func (d *DB) Tables(ctx context.Context) ([]Table, error) {
 	return out, nil
 }
 
+// LastBatch is the newest batch of a query that a table holds; -1 if it holds none, or is another query's.
+func (d *DB) LastBatch(ctx context.Context, name, queryID string) int64 {
+	a, err := d.Query(ctx, "SELECT batch_id FROM _streamlab_batches WHERE name = '"+strings.ReplaceAll(name, "'", "''")+
+		"' AND query_id = '"+strings.ReplaceAll(queryID, "'", "''")+"'", 1)
+	if err != nil || len(a.Rows) != 1 {
+		return -1
+	}
+	n, err := strconv.ParseInt(a.Rows[0][0].Text, 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
 // Owns says whether the workspace has a table of that name that belongs to the query id: only then may a
 // query go on from a checkpoint, since its rows and the id of its last batch are there.
 func (d *DB) Owns(ctx context.Context, name, queryID string) bool {
