@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"streamlab/columnar"
 	"streamlab/errs"
 	"streamlab/internal/safego"
@@ -186,4 +188,12 @@ func (l *memoryLog) Key(key string) ([]byte, bool, error) {
 	defer l.mu.Unlock()
 	v, ok := l.keys[key]
 	return v, ok, nil
+}
+
+// Head is Collect of the first n rows; reading ends when there are enough.
+func (d *DataFrame) Head(ctx context.Context, n int) ([]arrow.RecordBatch, types.Schema, error) {
+	if d.err != nil {
+		return nil, nil, d.err
+	}
+	return (&DataFrame{s: d.s, node: &plan.Limit{Child: d.node, N: int64(n)}}).Collect(ctx)
 }

@@ -259,6 +259,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		return tea.Batch(m.wake(), m.tick())
 	case sayMsg:
 		return m.say(safe.Line(msg))
+	case outsideMsg:
+		return m.inside(msg)
 	case closedMsg:
 		return tea.Quit
 	}
@@ -403,6 +405,12 @@ func (m *model) apply(on screen.Screen, e screen.Effect) tea.Cmd {
 		m.push(newPrompt(*e.Input, on))
 	case e.View != nil:
 		m.push(newViewer(*e.View))
+	case e.Form != nil:
+		m.push(newForm(*e.Form, on))
+	case e.Menu != nil:
+		m.push(&menu{m: *e.Menu, on: on})
+	case e.Edit != nil:
+		cmds = append(cmds, m.outside(*e.Edit, on))
 	case e.Error != nil:
 		m.push(&card{err: e.Error})
 	}

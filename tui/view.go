@@ -181,7 +181,7 @@ func (m *model) drawKeys(v canvas.View) {
 	if m.sh.Class != screen.S {
 		tail = "? help  : commands"
 	}
-	if s := m.front(); s.Scope() == screen.InEditor {
+	if t, ok := m.front().(screen.Typer); ok && t.Typing() {
 		tail = "ctrl+g commands"
 	}
 	room := v.W - safe.Width(tail) - 2

@@ -35,7 +35,8 @@ type localLab struct {
 	right, judged int       // predictions of the user
 	modes         *modesRun // behind the screen of output modes; nil: none
 
-	play sync.Mutex // held while a step is played
+	play  sync.Mutex // held while a step is played
+	files sync.Mutex // held while a file of statements or a draft is written
 }
 
 type cachedSnapshot struct {
@@ -233,43 +234,12 @@ func (b *localLab) door() *memory.DB { return memory.Door(b.w.Session().Workspac
 
 // Query asks SQLite what the memory sinks hold.
 func (b *localLab) Query(ctx context.Context, sql string, limit int) (screen.Result, error) {
-	t := time.Now()
-	a, err := b.door().Query(ctx, sql, limit)
-	if err != nil {
-		return screen.Result{}, err
-	}
-	r := screen.Result{Total: -1, More: a.More, Took: time.Since(t), Batch: -1}
-	if !a.More {
-		r.Total = int64(len(a.Rows))
-	}
-	for i, n := range a.Columns {
-		r.Columns = append(r.Columns, screen.Column{Name: n, Right: a.Numeric[i]})
-	}
-	for _, row := range a.Rows {
-		cells := make([]screen.Cell, len(row))
-		for i, x := range row {
-			cells[i] = screen.Cell{Text: x.Text, Null: x.Null}
-		}
-		r.Rows = append(r.Rows, cells)
-	}
-	return r, nil
+	return b.Ask(ctx, screen.SQLiteDoor, sql, limit)
 }
 
-// Catalog lists the tables of memory sinks.
+// Catalog lists the tables of memory sinks and the views beside them.
 func (b *localLab) Catalog(ctx context.Context) ([]screen.Table, error) {
-	list, err := b.door().Tables(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var out []screen.Table
-	for _, t := range list {
-		x := screen.Table{Name: t.Name, Kind: "memory", Rows: t.Rows}
-		for _, c := range t.Columns {
-			x.Columns = append(x.Columns, screen.Column{Name: c})
-		}
-		out = append(out, x)
-	}
-	return out, nil
+	return b.Names(ctx, screen.SQLiteDoor)
 }
 
 // at opens the checkpoint of a query for looking: that of the running query, or the one on disk.

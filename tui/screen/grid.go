@@ -1,7 +1,9 @@
 package screen
 
 import (
+	"bytes"
 	"encoding/csv"
+	"encoding/json"
 	"sort"
 	"strconv"
 	"strings"
@@ -22,7 +24,8 @@ type Grid struct {
 	order  []int // rows in sorted order; nil: as they came
 	sorted int   // column the rows are sorted by; -1: none
 	desc   bool
-	plain  bool // no row numbers, no types in the header
+	plain  bool            // no row numbers, no types in the header
+	marks  map[[2]int]bool // rows of the result, and columns, that have just changed; nil: none
 }
 
 const widest = 40 // cells a column may take before it is cut
@@ -164,7 +167,32 @@ func (g *Grid) Open() Effect {
 	if c.Null {
 		t = "NULL"
 	}
-	return Effect{View: &Viewer{Title: text(col.Name) + " · row " + widget.Count(int64(g.list.Cursor+1)), Text: t}}
+	title := text(col.Name) + " · row " + widget.Count(int64(g.list.Cursor+1))
+	if j, ok := indented(t); ok {
+		t, title = j, title+" · JSON"
+	}
+	return Effect{View: &Viewer{Title: title, Text: t}}
+}
+
+// indented is a JSON object or array on several lines; ok is false for anything else.
+func indented(t string) (string, bool) {
+	s := strings.TrimSpace(t)
+	if len(s) < 2 || len(s) > 1<<20 || s[0] != '{' && s[0] != '[' {
+		return "", false
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, []byte(s), "", "  ") != nil {
+		return "", false
+	}
+	return b.String(), true
+}
+
+// at0 is the row of the result that stands in row i of the screen.
+func (g *Grid) at0(i int) int {
+	if g.order != nil {
+		return g.order[i]
+	}
+	return i
 }
 
 // CopyCell is the effect of copying the cell under the cursor.
@@ -306,6 +334,9 @@ func (g *Grid) Draw(v canvas.View, focused bool) {
 			}
 			if cell.Null {
 				st = canvas.Muted
+			}
+			if g.marks != nil && g.marks[[2]int{g.at0(i), c}] {
+				st = canvas.Change | canvas.Bold
 			}
 			t := cellText(cell, w)
 			if g.res.Columns[c].Right {

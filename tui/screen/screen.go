@@ -28,6 +28,7 @@ const (
 	InCheckpoint  Scope = "checkpoint"
 	InSQL         Scope = "sql"
 	InEditor      Scope = "sql editor"
+	InFile        Scope = "file editor"
 	InLabs        Scope = "labs"
 	InSteps       Scope = "steps"
 	InEvents      Scope = "events"
@@ -98,6 +99,20 @@ const (
 	HistoryPrev Action = "history-previous"
 	HistoryNext Action = "history-next"
 	SortResult  Action = "sort"
+	SwitchDoor  Action = "door"
+	SaveSQL     Action = "save-statement"
+	OpenSaved   Action = "saved-statements"
+	Export      Action = "export"
+
+	EditQuery   Action = "edit-query"
+	NewQuery    Action = "new-query"
+	SaveFile    Action = "save"
+	ApplyFix    Action = "fixes"
+	NextProblem Action = "next-problem"
+	External    Action = "external-editor"
+	UndoEdit    Action = "undo"
+	RedoEdit    Action = "redo"
+	ShowVerdict Action = "verdict"
 
 	OpenFolder    Action = "open-folder"
 	ResetProgress Action = "reset"
@@ -147,6 +162,9 @@ type Effect struct {
 	Ask   *Question
 	Input *Prompt
 	View  *Viewer
+	Form  *Form
+	Menu  *Menu
+	Edit  *Outside // another program edits a file
 	Copy  *Clip
 	Open  Workbench // the lab that is now the opened one
 	Close bool      // with Open or alone: the opened lab has been closed

@@ -4,51 +4,66 @@ import (
 	"context"
 	"strings"
 	"time"
-	"unicode"
 
 	"streamlab/errs"
 	"streamlab/internal/safe"
+	"streamlab/sql"
 	"streamlab/tui/canvas"
 	"streamlab/tui/widget"
 )
 
-// SQL is tab 3: SQLite over the memory sinks. A statement above, its result below, on wider screens the
-// catalog to the left.
+// SQL is tab 3: a statement above, its result below, on wider screens the catalog to the left. It has two
+// doors. SQLite answers over what memory sinks hold, while their queries write; Spark SQL answers over the
+// sources, tables and views of the lab, as a batch over what is there now.
 type SQL struct {
 	sh      *Shared
-	ed      widget.Editor
+	door    Door
+	ed      widget.Code
 	editing bool
-	pane    int // 0 editor, 1 result
+	pane    sqlPane
+	zoom    bool
+	comp    completion
 
-	grid  *Grid
-	err   *errs.Error
-	ran   string // statement of grid or err
-	took  time.Duration
-	live  bool
-	liveE int64 // sum of batch ids at the last run
-	at    time.Time
+	grid    *Grid
+	err     *errs.Error
+	ran     string // statement of grid or err
+	ranAt   Door
+	took    time.Duration
+	began   time.Time // of the newest run
+	limit   int       // rows that the newest run asked for
+	live    bool
+	batches int64           // sum of batch ids at the last run
+	changed map[[2]int]bool // cells that the last live run changed
+	since   time.Time       // when it did
 
-	tables  []Table
-	asked   bool
-	tablesE *errs.Error
+	tables  [2][]Table
+	tablesE [2]*errs.Error
+	asked   [2]bool
+	cat     widget.List
 
-	history []past // oldest first
-	hist    int    // place in history while walking; len(history) is the draft
+	history []Past // oldest first
+	saved   []Saved
+	read    bool // history and saved have been read
+	hist    int  // place in history while walking; len(history) is the draft
 	draft   string
 	find    string
-	comp    []string
-	compAt  int
 }
 
-type past struct {
-	sql    string
-	rows   int64 // -1: error
-	at     time.Time
-	failed bool
-}
+type sqlPane uint8
+
+const (
+	editorPane sqlPane = iota
+	resultPane
+	catalogPane
+)
 
 // NewSQL makes the screen.
-func NewSQL(sh *Shared) *SQL { return &SQL{sh: sh, editing: true} }
+func NewSQL(sh *Shared) *SQL {
+	s := &SQL{sh: sh, editing: true}
+	s.ed.Indent = true
+	s.ed.Highlight(highlightSQL)
+	return s
+}
 
 // Scope implements Screen, as do the methods below.
 func (s *SQL) Scope() Scope {
@@ -57,10 +72,13 @@ func (s *SQL) Scope() Scope {
 	}
 	return InSQL
 }
-func (s *SQL) Crumb() safe.Line { return "SQL · SQLite" }
+func (s *SQL) Crumb() safe.Line { return "SQL · " + safe.Line(s.door.String()) }
 
-// rowsAtOnce is how many rows a statement fetches.
-const rowsAtOnce = 1000
+// How many rows are fetched first and at most.
+const (
+	rowsAtOnce = 1000
+	mostRows   = 100_000
+)
 
 // Wake implements Screen: the catalog is read once per visit, and a live statement runs again after
 // batches, at most once a second.
@@ -69,68 +87,158 @@ func (s *SQL) Wake() Effect {
 	if s.sh.Bench == nil {
 		return e
 	}
-	if !s.asked {
-		s.asked = true
+	if !s.asked[s.door] {
+		s.asked[s.door] = true
 		e.Jobs = append(e.Jobs, s.loadCatalog())
 	}
-	if s.live && s.ran != "" && s.sh.Now.Sub(s.at) >= time.Second {
-		if n := s.batches(); n != s.liveE {
-			e.Jobs = append(e.Jobs, s.run(s.ran, false), s.loadCatalog())
+	if !s.read {
+		s.read = true
+		if r, ok := s.sh.Bench.(Rememberer); ok {
+			e.Jobs = append(e.Jobs, s.loadStatements(r))
+		}
+	}
+	if s.live && s.ran != "" && s.sh.Now.Sub(s.began) >= time.Second {
+		if n := s.sumBatches(); n != s.batches {
+			e.Jobs = append(e.Jobs, s.run(s.ran, s.ranAt, s.limit, again), s.loadCatalog())
 		}
 	}
 	return e
 }
 
-func (s *SQL) batches() (n int64) {
+func (s *SQL) sumBatches() (n int64) {
 	for _, q := range s.sh.Queries {
 		n += q.Last().BatchID
 	}
 	return n
 }
 
-// Reset forgets what belongs to a lab that is not open any more.
-func (s *SQL) Reset() { s.asked, s.tables, s.grid, s.err, s.live = false, nil, nil, nil, false }
-
 func (s *SQL) loadCatalog() Job {
-	bench := s.sh.Bench
+	bench, door := s.sh.Bench, s.door
 	return Job{Slot: "catalog", Run: func(ctx context.Context) func() Effect {
-		ts, err := bench.Catalog(ctx)
+		var ts []Table
+		var err error
+		if a, ok := bench.(Asker); ok {
+			ts, err = a.Names(ctx, door)
+		} else {
+			ts, err = bench.Catalog(ctx)
+		}
 		return func() Effect {
-			s.tables, s.tablesE = ts, AsError(err)
+			if s.tablesE[door] = AsError(err); err == nil {
+				s.tables[door] = ts
+			}
 			return Effect{}
 		}
 	}}
 }
 
-func (s *SQL) run(sql string, record bool) Job {
-	bench := s.sh.Bench
-	s.at, s.liveE = s.sh.Now, s.batches()
-	return Job{Slot: "run", What: "running", Run: func(ctx context.Context) func() Effect {
-		r, err := bench.Query(ctx, sql, rowsAtOnce)
+func (s *SQL) loadStatements(r Rememberer) Job {
+	return Job{Slot: "statements", Run: func(ctx context.Context) func() Effect {
+		past, saved, err := r.Statements(ctx)
 		return func() Effect {
-			s.ran = sql
-			s.err = AsError(err)
-			n := int64(-1)
-			if err == nil {
-				s.grid = NewGrid(r).keepPlace(s.grid)
-				if record {
-					s.grid = NewGrid(r)
-				}
-				s.took = r.Took
-				n = max(r.Total, int64(len(r.Rows)))
-			} else {
-				s.live = false
+			if err != nil {
+				return Effect{Toast: "the history of statements cannot be read: " + text(err.Error())}
 			}
-			if record {
-				s.history = append(s.history, past{sql, n, s.sh.Now, err != nil})
-				if len(s.history) > 200 {
-					s.history = s.history[1:]
-				}
-				s.hist = len(s.history)
-			}
+			s.history = append(past, s.history...)
+			s.saved = saved
+			s.hist = len(s.history)
 			return Effect{}
 		}
 	}}
+}
+
+// How a statement is run: by the user, again by itself, for more rows.
+type reason uint8
+
+const (
+	asked reason = iota
+	again
+	more
+)
+
+func (s *SQL) run(text string, door Door, limit int, why reason) Job {
+	bench := s.sh.Bench
+	s.began, s.batches, s.limit = s.sh.Now, s.sumBatches(), limit
+	what := safe.Line("running")
+	if why == more {
+		what = "fetching more"
+	}
+	return Job{Slot: "run", What: what, Run: func(ctx context.Context) func() Effect {
+		var r Result
+		var err error
+		if a, ok := bench.(Asker); ok {
+			r, err = a.Ask(ctx, door, text, limit)
+		} else {
+			r, err = bench.Query(ctx, text, limit)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		var kept error
+		p := Past{SQL: text, Door: door, Rows: -1, Failed: err != nil}
+		if err == nil {
+			p.Rows = max(r.Total, int64(len(r.Rows)))
+		}
+		if m, ok := bench.(Rememberer); ok && why == asked {
+			p.At = s.sh.Now
+			kept = m.Remember(ctx, p)
+		}
+		return func() Effect { return s.answer(p, r, AsError(err), why, kept) }
+	}}
+}
+
+// answer takes the result of a run.
+func (s *SQL) answer(p Past, r Result, err *errs.Error, why reason, kept error) Effect {
+	if why == more && err != nil {
+		return Effect{Toast: text(err.Message())}
+	}
+	s.ran, s.ranAt, s.err = p.SQL, p.Door, err
+	if err == nil {
+		old := s.grid
+		s.grid = NewGrid(r)
+		if why != asked {
+			s.grid.keepPlace(old)
+		}
+		s.changed = nil
+		if why == again {
+			s.changed, s.since = differences(old, s.grid), s.sh.Now
+		}
+		s.took = r.Took
+	} else {
+		s.live = false
+	}
+	if why != asked {
+		return Effect{}
+	}
+	if p.At.IsZero() {
+		p.At = s.sh.Now
+	}
+	s.history = append(s.history, p)
+	if over := len(s.history) - mostHistory; over > 0 {
+		s.history = s.history[over:]
+	}
+	s.hist = len(s.history)
+	if kept != nil {
+		return Effect{Toast: "the statement was not written to the history: " + text(kept.Error())}
+	}
+	return Effect{}
+}
+
+const mostHistory = 500
+
+// differences finds the cells of the first rows that are not as they were.
+func differences(old, now *Grid) map[[2]int]bool {
+	if old == nil || len(old.res.Columns) != len(now.res.Columns) {
+		return nil
+	}
+	m := map[[2]int]bool{}
+	for i, row := range now.res.Rows[:min(len(now.res.Rows), rowsAtOnce)] {
+		for j, c := range row {
+			if i >= len(old.res.Rows) || j >= len(old.res.Rows[i]) || old.res.Rows[i][j] != c {
+				m[[2]int{i, j}] = true
+			}
+		}
+	}
+	return m
 }
 
 // Typing implements Typer.
@@ -138,35 +246,26 @@ func (s *SQL) Typing() bool { return s.editing }
 
 // Type implements Typer.
 func (s *SQL) Type(k widget.Key) (Effect, bool) {
-	if len(s.comp) > 0 {
-		switch k.Name {
-		case "tab", "enter":
-			s.ed.Complete(s.comp[s.compAt])
-			s.comp = nil
-			return Effect{}, true
-		case "esc":
-			s.comp = nil
-			return Effect{}, true
-		case "down":
-			s.compAt = (s.compAt + 1) % len(s.comp)
-			return Effect{}, true
-		case "up":
-			s.compAt = (s.compAt + len(s.comp) - 1) % len(s.comp)
-			return Effect{}, true
-		}
+	if s.comp.open() && s.completionKey(k.Name) {
+		return Effect{}, true
 	}
-	s.comp = nil
+	s.comp.close()
 	switch k.Name {
 	case "enter":
 		if t := strings.TrimSpace(s.ed.Text()); strings.HasSuffix(t, ";") && s.ed.AtEnd() {
 			return s.runNow(), true
 		}
 	case "tab":
-		if s.ed.Word() == "" {
+		if s.ed.Word() == "" && !strings.HasSuffix(s.ed.Line(s.ed.Cursor().Line)[:s.ed.Cursor().Byte], ".") {
 			return Effect{}, false // the next pane
 		}
 		s.complete(1)
+		if len(s.comp.items) == 1 {
+			s.accept()
+		}
 		return Effect{}, true
+	case "shift+tab":
+		return Effect{}, false
 	}
 	if !s.ed.Handle(k) {
 		return Effect{}, false
@@ -177,60 +276,73 @@ func (s *SQL) Type(k widget.Key) (Effect, bool) {
 	return Effect{}, true
 }
 
-// complete looks for names that begin with the word before the cursor, if it has at least n letters.
-func (s *SQL) complete(n int) {
-	w := strings.ToLower(s.ed.Word())
-	s.comp, s.compAt = nil, 0
-	if len(w) < n {
-		return
+// statement is what runs: of several in the text the one that the cursor is in or behind.
+func (s *SQL) statement() string {
+	t := s.ed.Text()
+	list := sql.Split(t)
+	if len(list) == 0 {
+		return ""
 	}
-	add := func(c string) {
-		if len(s.comp) >= 6 || !strings.HasPrefix(strings.ToLower(c), w) || strings.EqualFold(c, w) {
-			return
-		}
-		for _, have := range s.comp {
-			if have == c {
-				return
-			}
-		}
-		s.comp = append(s.comp, c)
+	p := s.ed.Cursor()
+	at := p.Byte
+	for i := range p.Line {
+		at += len(s.ed.Line(i)) + 1
 	}
-	for _, t := range s.tables {
-		add(t.Name)
-	}
-	for _, t := range s.tables {
-		for _, c := range t.Columns {
-			add(c.Name)
+	found := list[0]
+	for _, sp := range list {
+		if sp.Start <= at {
+			found = sp
 		}
 	}
+	return t[found.Start:found.End]
 }
 
 func (s *SQL) runNow() Effect {
-	t := strings.TrimSpace(s.ed.Text())
+	t := s.statement()
 	if t == "" {
 		return Effect{Toast: "nothing to run: write a statement first"}
 	}
 	if s.sh.Bench == nil {
 		return Effect{Toast: "no lab is open: 4 opens one"}
 	}
-	return Effect{Jobs: []Job{s.run(t, true), s.loadCatalog()}}
+	s.comp.close()
+	return Effect{Jobs: []Job{s.run(t, s.door, rowsAtOnce, asked), s.loadCatalog()}}
+}
+
+// focus goes to a pane.
+func (s *SQL) focus(p sqlPane) {
+	s.pane, s.editing = p, p == editorPane
+	s.comp.close()
 }
 
 // Handle implements Screen.
 func (s *SQL) Handle(a Action) Effect {
 	switch a {
 	case EditSQL:
-		s.editing, s.pane = true, 0
+		s.focus(editorPane)
 		return Effect{}
 	case RunSQL:
 		return s.runNow()
 	case Back:
-		s.editing, s.comp = false, nil
-		s.pane = 1
+		if s.zoom {
+			s.zoom = false
+			return Effect{}
+		}
+		s.focus(resultPane)
 		return Effect{}
 	case NextPane, PrevPane:
-		s.pane = 1 - s.pane
-		s.editing = s.pane == 0
+		n := sqlPane(2)
+		if s.sh.Class != S {
+			n = 3
+		}
+		d := sqlPane(1)
+		if a == PrevPane {
+			d = n - 1
+		}
+		s.focus((s.pane + d) % n)
+		return Effect{}
+	case Zoom:
+		s.zoom = !s.zoom
 		return Effect{}
 	case LiveSQL:
 		s.live = !s.live
@@ -238,21 +350,27 @@ func (s *SQL) Handle(a Action) Effect {
 			return s.runNow()
 		}
 		return Effect{}
+	case SwitchDoor:
+		s.door = 1 - s.door
+		s.comp.close()
+		return s.Wake()
 	case HistoryPrev, HistoryNext:
-		if s.hist == len(s.history) {
-			s.draft = s.ed.Text()
-		}
-		d := 1
-		if a == HistoryPrev {
-			d = -1
-		}
-		s.hist = max(0, min(s.hist+d, len(s.history)))
-		if s.hist == len(s.history) {
-			s.ed.Set(s.draft)
-		} else {
-			s.ed.Set(s.history[s.hist].sql)
-		}
+		s.walk(a == HistoryPrev)
 		return Effect{}
+	case SaveSQL:
+		return s.save()
+	case OpenSaved:
+		return s.openSaved()
+	}
+	if s.pane == catalogPane && s.sh.Class != S {
+		return s.handleCatalog(a)
+	}
+	return s.handleResult(a)
+}
+
+// handleResult does what is about the result.
+func (s *SQL) handleResult(a Action) Effect {
+	switch a {
 	case Filter:
 		return Effect{Input: &Prompt{Title: "Find in the result", Label: "text in any cell", Text: s.find,
 			Done: func(t string) Effect { s.find = t; return s.next(1) }}}
@@ -260,13 +378,15 @@ func (s *SQL) Handle(a Action) Effect {
 		return s.next(1)
 	case FindPrev:
 		return s.next(-1)
+	case Export:
+		return s.export()
 	}
 	if s.err != nil && a == Copy {
 		return Effect{Copy: &Clip{CardText(s.err), "error"}}
 	}
 	if s.grid == nil {
 		if a == Enter {
-			s.editing, s.pane = true, 0
+			s.focus(editorPane)
 		}
 		return Effect{}
 	}
@@ -279,7 +399,36 @@ func (s *SQL) Handle(a Action) Effect {
 		return s.grid.CopyAll()
 	}
 	s.grid.Handle(a)
-	return Effect{}
+	return s.fetchMore()
+}
+
+// fetchMore asks for ten times as many rows when the cursor comes to the last of those that are there.
+func (s *SQL) fetchMore() Effect {
+	g := s.grid
+	n := len(g.res.Rows)
+	if !g.res.More || s.limit >= mostRows || g.list.Cursor < n-100 || s.err != nil {
+		return Effect{}
+	}
+	return Effect{Jobs: []Job{s.run(s.ran, s.ranAt, min(s.limit*10, mostRows), more)}}
+}
+
+// walk goes through the history; the text that was being written comes after its end.
+func (s *SQL) walk(back bool) {
+	s.comp.close()
+	if s.hist == len(s.history) {
+		s.draft = s.ed.Text()
+	}
+	d := 1
+	if back {
+		d = -1
+	}
+	s.hist = max(0, min(s.hist+d, len(s.history)))
+	t := s.draft
+	if s.hist < len(s.history) {
+		t = s.history[s.hist].SQL
+		s.door = s.history[s.hist].Door
+	}
+	s.ed.Replace(widget.Place{}, widget.Place{Line: 1 << 30}, t)
 }
 
 func (s *SQL) next(d int) Effect {
@@ -292,13 +441,24 @@ func (s *SQL) next(d int) Effect {
 // Disabled implements Screen.
 func (s *SQL) Disabled(a Action) safe.Line {
 	switch a {
-	case SortResult, Look, FindNext, FindPrev:
+	case SortResult, Look, FindNext, FindPrev, Export:
 		if s.grid == nil {
 			return "there is no result yet"
+		}
+		if _, ok := s.sh.Bench.(Exporter); a == Export && !ok {
+			return "this lab writes no files here"
 		}
 	case RunSQL, LiveSQL:
 		if s.sh.Bench == nil {
 			return "no lab is open"
+		}
+	case SwitchDoor:
+		if _, ok := s.sh.Bench.(Asker); !ok {
+			return "this lab has one door only"
+		}
+	case SaveSQL, OpenSaved:
+		if _, ok := s.sh.Bench.(Rememberer); !ok {
+			return "this lab keeps no statements"
 		}
 	case HistoryPrev, HistoryNext:
 		if len(s.history) == 0 {
@@ -310,53 +470,43 @@ func (s *SQL) Disabled(a Action) safe.Line {
 
 // Draw implements Screen.
 func (s *SQL) Draw(v canvas.View) {
-	main := v
-	if s.sh.Class != S {
+	main, x0 := v, 0
+	if s.sh.Class != S && !(s.zoom && s.pane != catalogPane) {
 		w := 28
 		if s.sh.Class == L {
 			w = 40
 		}
+		if s.zoom {
+			s.drawCatalog(v)
+			return
+		}
 		s.drawCatalog(v.Sub(0, 0, w, v.H))
 		divider(v, w, 0, v.H)
-		main = v.Sub(w+1, 0, v.W-w-1, v.H)
+		main, x0 = v.Sub(w+1, 0, v.W-w-1, v.H), w+1
 	}
-	h := max(5, min(s.ed.Lines()+1, main.H/3))
-	rule(main, 0, 0, main.W, "SQL · SQLite", "ctrl+r run", s.pane == 0)
+	if s.zoom && s.pane == resultPane {
+		s.drawResult(main)
+		return
+	}
+	h := max(5, min(s.ed.Len()+1, main.H/3))
+	if s.zoom {
+		h = main.H - 1
+	}
+	rule(main, 0, 0, main.W, s.Crumb(), "ctrl+r run", s.pane == editorPane)
 	ed := main.Sub(0, 1, main.W, h)
-	s.ed.Draw(ed, s.editing, true, colourSQL)
+	s.ed.Draw(ed, widget.Numbers, s.editing, nil)
 	if s.ed.Text() == "" && !s.editing {
 		ed.Put(5, 0, "i starts typing", canvas.Muted)
 	} else if s.ed.Text() == "" {
 		ed.Put(6, 0, "SELECT … ; and enter runs it", canvas.Muted)
 	}
-	s.drawCompletion(main, h)
-	res := main.Sub(0, h+1, main.W, main.H-h-1)
-	s.drawResult(res)
-}
-
-func (s *SQL) drawCompletion(v canvas.View, h int) {
-	if len(s.comp) == 0 {
-		return
+	if !s.zoom {
+		s.drawResult(main.Sub(0, h+1, main.W, main.H-h-1))
 	}
-	w := 24
-	x := v.W - w - 2
-	box := v.Sub(x, 1, w, len(s.comp)+2)
-	box.Clear()
-	box.Put(0, 0, "┌ complete ", canvas.Muted)
-	box.HLine(11, 0, w-12, "─", canvas.Muted)
-	box.Put(w-1, 0, "┐", canvas.Muted)
-	for i, c := range s.comp {
-		box.Put(0, i+1, "│", canvas.Muted)
-		box.Fit(2, i+1, w-4, text(c), canvas.Text)
-		box.Put(w-1, i+1, "│", canvas.Muted)
-		if i == s.compAt {
-			box.Paint(1, i+1, w-2, canvas.Cursor)
-		}
+	if s.editing {
+		x, y := s.ed.CursorAt(widget.Numbers)
+		s.drawCompletion(v, x0+x, 1+y)
 	}
-	y := len(s.comp) + 1
-	box.Put(0, y, "└", canvas.Muted)
-	box.HLine(1, y, w-2, "─", canvas.Muted)
-	box.Put(w-1, y, "┘", canvas.Muted)
 }
 
 func (s *SQL) drawResult(v canvas.View) {
@@ -367,163 +517,78 @@ func (s *SQL) drawResult(v canvas.View) {
 	}
 	switch {
 	case s.sh.Busy != "":
-		note = text(s.sh.Busy) + " … ctrl+c cancels"
+		note = spinner(s.sh) + text(s.sh.Busy) + " … ctrl+c cancels"
 	case s.grid != nil && s.err == nil:
 		note = s.grid.Shown() + " · " + widget.Took(s.took)
 		if s.grid.res.Batch >= 0 {
 			note += f(" · as of batch %d", s.grid.res.Batch)
 		}
+		if n := s.grid.res.Note; n != "" {
+			note += " · " + text(n)
+		}
 		note += " · " + live
 	}
-	rule(v, 0, 0, v.W, "result", note, s.pane == 1)
+	title := safe.Line("result")
+	if s.grid != nil && s.ranAt != s.door {
+		title += " of " + safe.Line(s.ranAt.String())
+	}
+	rule(v, 0, 0, v.W, title, note, s.pane == resultPane)
 	body := v.Sub(0, 1, v.W, v.H-1)
 	switch {
 	case s.err != nil:
 		DrawCard(body, 1, s.err)
 	case s.grid != nil:
-		s.grid.Draw(body, s.pane == 1)
+		marks := s.changed
+		if s.sh.Now.Sub(s.since) >= time.Second {
+			marks = nil
+		}
+		s.grid.marks = marks
+		s.grid.Draw(body, s.pane == resultPane)
 	case s.sh.Bench == nil:
 		empty(body, "No lab is open. Press 4 outside of the editor (esc) to choose one.")
+	case s.tablesE[s.door] != nil:
+		DrawCard(body, 1, s.tablesE[s.door])
 	default:
-		y := 1
-		body.Put(2, y, "Tables of the memory sinks:", canvas.Muted)
-		for _, t := range s.tables {
-			y++
-			if y >= body.H {
-				break
-			}
-			body.Fit(4, y, 30, text(t.Name), canvas.Text)
-			if t.Rows >= 0 {
-				body.Right(48, y, 12, widget.Count(t.Rows)+" rows", canvas.Muted)
-			}
-		}
-		if len(s.tables) == 0 {
-			body.Put(4, y+1, "none yet: a query with format memory makes one", canvas.Muted)
-		}
+		s.drawNames(body)
 	}
 }
 
-func (s *SQL) drawCatalog(v canvas.View) {
-	rule(v, 0, 0, v.W, "catalog", "", false)
-	hh := 0
-	if len(s.history) > 0 {
-		hh = min(len(s.history)+1, max(4, v.H/3))
+// spinner turns while something is waited for, unless the screen is read out.
+func spinner(sh *Shared) safe.Line {
+	if sh.Plain {
+		return ""
 	}
-	y, kind := 1, ""
-	end := v.H - hh
-	for _, t := range s.tables {
-		if y >= end {
-			break
-		}
-		if t.Kind != kind {
-			kind = t.Kind
-			v.Fit(1, y, v.W-2, text(kind)+" tables", canvas.Muted)
-			if kind == "view" {
-				v.Fit(1, y, v.W-2, "views        ", canvas.Muted)
-			}
-			y++
-		}
-		if y >= end {
-			break
-		}
-		v.Fit(3, y, v.W-14, text(t.Name), canvas.Text)
-		if t.Rows >= 0 {
-			v.Right(v.W-3, y, 10, widget.Count(t.Rows), canvas.Muted)
-		}
+	return [...]safe.Line{"◌ ", "◐ ", "● ", "◐ "}[sh.Now.UnixMilli()/250%4]
+}
+
+// drawNames shows what can be asked for while there is no result.
+func (s *SQL) drawNames(v canvas.View) {
+	what, none := safe.Line("Tables of the memory sinks:"), safe.Line("none yet: a query with format memory makes one")
+	if s.door == SparkDoor {
+		what, none = "Sources, tables and views of the lab:", "none"
+	}
+	y := 1
+	v.Put(2, y, what, canvas.Muted)
+	for _, t := range s.tables[s.door] {
 		y++
-		for _, c := range t.Columns {
-			if y >= end {
-				break
-			}
-			v.Fit(5, y, v.W-16, text(c.Name), canvas.Muted)
-			v.Fit(max(19, v.W-9), y, 8, text(c.Type), canvas.Muted)
-			y++
+		if y >= v.H {
+			return
+		}
+		v.Fit(4, y, 30, text(t.Name), canvas.Text)
+		if t.Rows >= 0 {
+			v.Right(48, y, 12, widget.Count(t.Rows)+" rows", canvas.Muted)
+		} else {
+			v.Fit(37, y, 12, text(t.Kind), canvas.Muted)
 		}
 	}
-	if s.tablesE != nil && y+3 < end {
-		DrawCard(v.Sub(0, y, v.W, end-y), 0, s.tablesE)
+	if len(s.tables[s.door]) == 0 {
+		v.Put(4, y+1, none, canvas.Muted)
 	}
-	if hh == 0 {
-		return
-	}
-	h := v.Sub(0, end, v.W, hh)
-	rule(h, 0, 0, v.W, "history", "ctrl+p", false)
-	for i := range min(hh-1, len(s.history)) {
-		p := s.history[len(s.history)-1-i]
-		n := widget.Count(p.rows)
-		if p.failed {
-			n = "error"
-		}
-		h.Put(1, i+1, s.sh.Clock(p.at)[:5], canvas.Muted)
-		h.Fit(7, i+1, v.W-16, text(strings.Join(strings.Fields(p.sql), " ")), canvas.Text)
-		h.Right(v.W-2, i+1, 8, n, canvas.Muted)
-	}
-}
-
-var keywords = wordSet(`select from where group by order having limit offset as and or not in is
-		null like between case when then else end join left right inner outer on using union all distinct
-		with values asc desc exists cast over partition recursive pragma explain`)
-
-func wordSet(words string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		m[w] = true
-	}
-	return m
-}
-
-// colourSQL gives a style per byte of a line: keywords, strings, numbers and comments. SQLite's words,
-// not Spark's: this pane speaks to SQLite.
-func colourSQL(line string) []canvas.Style {
-	out := make([]canvas.Style, len(line))
-	paint := func(a, b int, st canvas.Style) {
-		for ; a < b; a++ {
-			out[a] = st
-		}
-	}
-	for i := 0; i < len(line); {
-		c := line[i]
-		switch {
-		case c == '\'':
-			j := i + 1
-			for j < len(line) && line[j] != '\'' {
-				j++
-			}
-			j = min(j+1, len(line))
-			paint(i, j, canvas.OK)
-			i = j
-		case c == '-' && i+1 < len(line) && line[i+1] == '-':
-			paint(i, len(line), canvas.Muted)
-			i = len(line)
-		case c >= '0' && c <= '9':
-			j := i
-			for j < len(line) && (line[j] >= '0' && line[j] <= '9' || line[j] == '.') {
-				j++
-			}
-			paint(i, j, canvas.Warn)
-			i = j
-		case c == '_' || unicode.IsLetter(rune(c)):
-			j := i
-			for j < len(line) && (line[j] == '_' || line[j] < 0x80 && (unicode.IsLetter(rune(line[j])) || unicode.IsDigit(rune(line[j])))) {
-				j++
-			}
-			if j == i {
-				j++
-			}
-			if keywords[strings.ToLower(line[i:j])] {
-				paint(i, j, canvas.Accent|canvas.Bold)
-			}
-			i = j
-		default:
-			i++
-		}
-	}
-	return out
 }
 
 // RunText puts a statement into the editor and runs it.
 func (s *SQL) RunText(sql string) Effect {
-	s.ed.Set(sql)
-	s.editing, s.pane = false, 1
+	s.ed.Replace(widget.Place{}, widget.Place{Line: 1 << 30}, sql)
+	s.focus(resultPane)
 	return s.runNow()
 }

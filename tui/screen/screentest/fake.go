@@ -28,6 +28,7 @@ type Bench struct {
 	Closed  bool
 
 	Predictions []screen.Prediction
+	kept
 }
 
 // New makes the fake of the shop example.
