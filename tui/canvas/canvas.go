@@ -155,6 +155,14 @@ func (c *Canvas) Runs(y int) (out []Run) {
 	return out
 }
 
+// At is the text of a cell; "" is a blank or the right half of a wide character.
+func (c *Canvas) At(x, y int) string {
+	if x < 0 || y < 0 || x >= c.w || y >= c.h {
+		return ""
+	}
+	return c.cells[y*c.w+x].text
+}
+
 // Size is the width and height in cells.
 func (c *Canvas) Size() (w, h int) { return c.w, c.h }
 

@@ -201,8 +201,11 @@ func (t *Terminal) Close() {
 	}
 }
 
-// Size is the size of the terminal; 80x24 if the output is none.
+// Size is the size of the terminal; of an output that is none its own Size, else 80x24.
 func (t *Terminal) Size() (w, h int) {
+	if s, ok := t.out.(interface{ Size() (w, h int) }); ok {
+		return s.Size()
+	}
 	if t.file != nil {
 		if w, h, err := term.GetSize(t.file.Fd()); err == nil && w > 0 && h > 0 {
 			return w, h
