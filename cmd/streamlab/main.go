@@ -239,7 +239,7 @@ func (a *app) root() *cobra.Command {
 	c.PersistentFlags().StringVar(&a.time, "time", "", "clock of times for the eye: local or utc")
 	look.flags(c)
 	c.AddCommand(newRunCommand(a), newValidateCommand(a), newExplainCommand(a), newSQLCommand(a), newStatusCommand(a),
-		newProgressCommand(a), newCheckpointCommand(a), newLabCommand(a), newModesCommand(a), newBenchCommand(a), newDocsCommand(a), newDoctorCommand(a), newConfigCommand(a), newVersionCommand(a))
+		newProgressCommand(a), newCheckpointCommand(a), newLabCommand(a), newModesCommand(a), newFilesCommand(a), newBenchCommand(a), newDocsCommand(a), newDoctorCommand(a), newConfigCommand(a), newVersionCommand(a))
 	for _, docs := range c.Commands() {
 		if docs.Name() == "docs" {
 			a.addReference(docs)

@@ -72,9 +72,7 @@ func (s *sink) commit(id int64, files []codec.SinkFile) error {
 	if err := s.fs.Remove(temp); err != nil {
 		return err
 	}
-	if compact {
-		s.clean(id)
-	}
+	s.clean(id, interval)
 	return nil
 }
 
@@ -178,24 +176,26 @@ func fitInterval(ids []int64, want int64) int64 {
 	return n
 }
 
-const (
-	cleanupDelay = 10 * time.Minute
-	retain       = 100
-)
-
-// clean removes entries that a compacted one repeats, when they are old. Best effort.
-func (s *sink) clean(compacted int64) {
+// clean removes entries that a compacted one repeats: those before the compacted entry that keeps the number of
+// micro-batches that is to be kept, when they are older than the delay. id is the entry just written. Best
+// effort.
+func (s *sink) clean(id, interval int64) {
+	first := id + 1 - s.retain
+	if !s.deletes || first < interval {
+		return
+	}
+	kept := first - first%interval - 1 // compacted
 	ids, _, err := codec.SinkLogIDs(s.fs, s.def.Path)
 	if err != nil {
 		return
 	}
 	for _, id := range ids {
-		if id >= compacted-retain {
+		if id >= kept {
 			break
 		}
 		for _, compact := range []bool{false, true} {
 			name := filepath.Join(s.def.Path, codec.SinkLogDir, entryName(id, compact))
-			if info, err := s.fs.Stat(name); err == nil && time.Since(info.ModTime()) > cleanupDelay {
+			if info, err := s.fs.Stat(name); err == nil && time.Since(info.ModTime()) >= s.delay {
 				_ = s.fs.Remove(name)
 			}
 		}

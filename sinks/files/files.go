@@ -8,8 +8,8 @@ package files
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -37,9 +37,13 @@ type sink struct {
 	mostRows  int64
 	retention time.Duration // 0: for ever
 	interval  int64
+	retain    int64 // micro-batches that the log keeps entries of
+	deletes   bool
+	delay     time.Duration
 	compat    bool
 	latest    int64 // newest batch of the log; -2: not looked at yet
 	rows      atomic.Int64
+	held      *os.File // the lock
 }
 
 // New makes the sink. Errors: _LEGACY_ERROR_TEMP_2047 without a path, STREAMING_OUTPUT_MODE for modes other
@@ -99,13 +103,31 @@ func New(def sinks.Def) (sinks.Sink, error) {
 	if s.compat, err = def.Options.Bool("sparkCompat", true); err != nil {
 		return nil, err
 	}
-	s.interval = 10
-	if def.Conf != nil {
-		if n, err := strconv.ParseInt(def.Conf("spark.sql.streaming.fileSink.log.compactInterval"), 10, 64); err == nil && n > 0 {
-			s.interval = n
+	return s, s.logSettings()
+}
+
+// logSettings reads the session's settings of the log.
+func (s *sink) logSettings() error {
+	conf := sources.Options{}
+	for _, name := range []string{"fileSink.log.compactInterval", "fileSink.log.deletion", "fileSink.log.cleanupDelay", "minBatchesToRetain"} {
+		if s.def.Conf != nil {
+			if v := s.def.Conf("spark.sql.streaming." + name); v != "" {
+				conf["spark.sql.streaming."+name] = v
+			}
 		}
 	}
-	return s, nil
+	var err error
+	if s.interval, err = conf.Int("spark.sql.streaming.fileSink.log.compactInterval", 10, 1); err != nil {
+		return err
+	}
+	if s.retain, err = conf.Int("spark.sql.streaming.minBatchesToRetain", 100, 1); err != nil {
+		return err
+	}
+	if s.deletes, err = conf.Bool("spark.sql.streaming.fileSink.log.deletion", true); err != nil {
+		return err
+	}
+	s.delay, err = conf.Duration("spark.sql.streaming.fileSink.log.cleanupDelay", 10*time.Minute, time.Millisecond)
+	return err
 }
 
 // Options describes the options of a format.
@@ -138,7 +160,15 @@ func Options(format string) []sources.OptionDoc {
 	return out
 }
 
-func (s *sink) Close() error { return nil }
+// Close lets the folder go.
+func (s *sink) Close() error {
+	if s.held == nil {
+		return nil
+	}
+	err := s.held.Close()
+	s.held = nil
+	return err
+}
 
 // Description is Spark's.
 func (s *sink) Description() string { return "FileSink[file:" + s.def.Path + "]" }
@@ -179,6 +209,9 @@ func (s *sink) begin(b sinks.Batch) error {
 		return err
 	}
 	if err := vfs.MkdirAll(s.fs, filepath.Join(s.def.Path, codec.SinkLogDir), 0o755); err != nil {
+		return err
+	}
+	if s.held, err = lock(s.fs, s.def.Path); err != nil {
 		return err
 	}
 	s.removeLeftovers()

@@ -142,11 +142,19 @@ func TestAnotherQueryIsRefused(t *testing.T) {
 	if err := s.AddBatch(context.Background(), sinktest.Batch(t, 0, "a INT", "{\"a\":1}")); err != nil {
 		t.Fatal(err)
 	}
+	e := d
+	e.QueryID = "q2"
+	other, _ := sink.New(e)
+	if err := other.AddBatch(context.Background(), sinktest.Batch(t, 0, "a INT", "{\"a\":2}")); !errs.Has(err, "SINK_LOCKED") {
+		t.Errorf("two at once: %v", err)
+	}
+	s.Close()
 	d.QueryID = "q2"
 	s, _ = sink.New(d)
 	if err := s.AddBatch(context.Background(), sinktest.Batch(t, 0, "a INT", "{\"a\":2}")); !errors.Is(err, sinks.ErrSkipped) {
 		t.Error(err) // as Spark does
 	}
+	s.Close()
 	d.QueryID, d.Options = "q3", sources.Options{"sparkCompat": "false"}
 	s, _ = sink.New(d)
 	if err := s.AddBatch(context.Background(), sinktest.Batch(t, 0, "a INT", "{\"a\":2}")); !errs.Has(err, "FILE_SINK_OTHER_QUERY") {
