@@ -43,6 +43,7 @@ type player struct {
 	batches  []recordedBatch // of the step, in the order they were written
 	progress []engine.Progress
 	query    *engine.StreamingQuery // of the last step; nil if it did not start
+	writer   *engine.DataStreamWriter
 	images   map[string]image       // copies of checkpoints before the commit of a batch
 	ignored  map[string]bool
 	reports  int // progress reports to wait for before a query is stopped that does not end
@@ -192,6 +193,9 @@ func (p *player) play(ctx context.Context, golden map[string]any) (diff string, 
 		if d := p.compare(got, want, golden); d != "" {
 			return fmt.Sprintf("step %d: %s", i+1, d), nil
 		}
+		if d, err := p.replay(ctx); d != "" || err != nil {
+			return fmt.Sprintf("step %d run again to be traced: %s", i+1, d), err
+		}
 	}
 	return "", nil
 }
@@ -258,7 +262,7 @@ func (p *player) step(ctx context.Context, step, next doc, number int) (got outc
 		return got, err
 	}
 	got.sql = p.answers(ctx, asList(get(step, "sql")))
-	p.batches, p.progress, p.query = nil, nil, nil
+	p.batches, p.progress, p.query, p.writer = nil, nil, nil, nil
 	if get(step, "idle") != true {
 		if has(next, "uncommit") {
 			defer p.photograph(whole(get(next, "uncommit"), -1))()

@@ -100,6 +100,7 @@ func (p *player) start(ctx context.Context, crash doc) (*engine.StreamingQuery, 
 		w = w.PartitionBy(by...)
 	}
 	format := str(get(sink, "format"))
+	p.writer = w
 	if format == "foreachBatch" {
 		q, err := w.ForeachBatch(p.collector(sink, crash)).Start(ctx)
 		return q, schema, err
