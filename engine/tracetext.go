@@ -140,8 +140,11 @@ func (t *Trace) Change(stage, i int) string {
 	if len(after) == 0 {
 		return ""
 	}
-	was := "new"
-	if !s.Rows[i].New {
+	was := "?"
+	switch {
+	case s.Rows[i].New:
+		was = "new"
+	case s.Rows[i].Known:
 		was = strings.Join(t.Before(stage)[i][s.Keys:], ", ")
 	}
 	return was + " → " + strings.Join(after, ", ")
@@ -162,7 +165,7 @@ func (t *Trace) Why(stage, i int, clock TimeText) []Reason {
 			switch {
 			case r.New:
 				say("before", "none: the group is new")
-			case s.Before != nil:
+			case r.Known:
 				say("before", "%s", strings.Join(t.Before(stage)[i][s.Keys:], ", "))
 			}
 			say("after", "%s", strings.Join(cells[s.Keys:], ", "))

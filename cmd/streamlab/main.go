@@ -83,7 +83,8 @@ func exitOf(err error) int {
 	case errs.Has(err, "CHECKPOINT_CORRUPT") || errs.Has(err, "CHECKPOINT_LOST_COMMITS") || errs.Has(err, "CHECKPOINT_LOG_GAP") ||
 		errs.Has(err, "CHECKPOINT_LOG_ENTRY_MISSING") || errs.Has(err, "CHECKPOINT_TOO_NEW"):
 		return 8
-	case errs.Has(err, "LAB_NO_QUERY") || errs.Has(err, "LAB_FILE_UNREADABLE") || errs.Has(err, "NO_CHECKPOINT"):
+	case errs.Has(err, "LAB_NO_QUERY") || errs.Has(err, "LAB_FILE_UNREADABLE") || errs.Has(err, "NO_CHECKPOINT") ||
+		errs.Has(err, "TRACE_NO_SUCH_BATCH") || errs.Has(err, "TRACE_PURGED"):
 		return 4
 	case errs.Has(err, "STREAM_FAILED"):
 		return 1

@@ -125,8 +125,11 @@ func (a *app) printTrace(query string, tr *engine.Trace, f traceFlags) error {
 		a.eachRow(tr, traceFlags{stage: i + 1}, func(s *exec.TraceStage, k int, cells []string) {
 			row := append([]string{mark(tr, s.Number, s.Rows[k].N) + strconv.FormatInt(s.Rows[k].N+1, 10)}, cells...)
 			if groups {
-				was := "new"
-				if !s.Rows[k].New {
+				was := "?"
+				switch {
+				case s.Rows[k].New:
+					was = "new"
+				case s.Rows[k].Known:
 					was = strings.Join(tr.Before(i)[k][s.Keys:], ", ")
 				}
 				row = append(row, was)
@@ -240,7 +243,7 @@ func (a *app) rowLines(tr *engine.Trace, st int) {
 			"values": object(values, cells[i], i, 0), "emitted": r.Emitted, "fate": r.Fate.String(), "reason": tr.Fate(st, i, engine.UTC)}
 		if s.Keys > 0 {
 			m["new"] = r.New
-			if before != nil && !r.New {
+			if before != nil && r.Known {
 				m["before"] = object(before, was[i], i, s.Keys)
 			}
 		}

@@ -173,7 +173,7 @@ func (o *sessionAggregate) open(r *run) (int, error) {
 		return 0, err
 	}
 	if o.tap != nil {
-		o.traceValues(o.touched)
+		o.traceValues(o.touched, false)
 	}
 	o.out = o.out[:0]
 	if o.mode == "complete" {

@@ -114,6 +114,7 @@ type TraceRow struct {
 	N       int64
 	Emitted bool // it left the stage; groups may not
 	New     bool // a group that was not there before the batch
+	Known   bool // a group whose values before the batch are in Before
 	Fate    Fate
 	Into    Ref // with FateMerged and FateDuplicate; Stage -1 is none that is known
 	Time    int64

@@ -89,20 +89,29 @@ func (p *tap) keepBefore(ns []int64, cols []columnar.Vec) {
 	p.was.add(cols, columnar.AllRows(len(ns)))
 }
 
-// keepGroups keeps the values of groups, and looks for those that are asked for.
-func (p *tap) keepGroups(ns []int64, cols []columnar.Vec) {
+// keptBefore is how many groups' earlier values are kept whether they will be shown or not: which groups leave
+// is only known after the batch.
+const keptBefore = 100_000
+
+// keepGroups keeps the values of groups, and looks for those that are asked for. Of groups that leave as many
+// are kept as of the first ones.
+func (p *tap) keepGroups(ns []int64, cols []columnar.Vec, leaving bool) {
 	all := columnar.AllRows(len(ns))
 	var want []int64
 	var at []int32
 	for k, n := range ns {
-		if p.wants(n) {
+		more := leaving && !p.isKept[n] && p.notable < p.t.conf.Rows
+		if more {
+			p.notable++
+		}
+		if more || p.wants(n) {
 			want, at = append(want, n), append(at, int32(k))
 		}
 	}
 	if len(want) > 0 {
 		p.keepRows(want, cols, columnar.Sel{Idx: at, N: len(at)})
 	}
-	if p.t.conf.Match != nil {
+	if p.t.conf.Match != nil && !leaving {
 		for _, i := range p.t.conf.Match(p.Schema, cols, all) {
 			p.t.matched = append(p.t.matched, makeRow(p.Number, ns[i]))
 		}
@@ -145,7 +154,7 @@ func (o *stateAggregate) traceBefore(a *aggregateRange, p *partialFold, groups [
 			t.setGroup(g, n)
 			if found[k] == noGroup {
 				t.fresh[n] = true
-			} else if t.wants(n) {
+			} else if t.wants(n) || t.was.n < keptBefore {
 				ns, had = append(ns, n), append(had, found[k])
 			}
 		}
@@ -172,11 +181,11 @@ func (o *stateAggregate) traceAfter(a *aggregateRange, p *partialFold, groups []
 			}
 		}
 	}
-	o.traceValues(a, x.order, x)
+	o.traceValues(a, x.order, x, false)
 }
 
 // traceValues keeps the values of numbered groups of a range.
-func (o *stateAggregate) traceValues(a *aggregateRange, groups []uint32, x *rangeTrace) {
+func (o *stateAggregate) traceValues(a *aggregateRange, groups []uint32, x *rangeTrace, leaving bool) {
 	cols := make([]columnar.Vec, len(o.g.keys)+len(o.g.calls))
 	for len(groups) > 0 {
 		part := groups[:min(len(groups), mergeSlice)]
@@ -188,7 +197,7 @@ func (o *stateAggregate) traceValues(a *aggregateRange, groups []uint32, x *rang
 		for k, g := range part {
 			ns[k] = x.numbers[g]
 		}
-		o.tap.keepGroups(ns, cols)
+		o.tap.keepGroups(ns, cols, leaving)
 	}
 }
 
@@ -205,7 +214,8 @@ func (o *stateAggregate) traceOut(a *aggregateRange, x *rangeTrace) {
 		}
 		t.groups = append(t.groups, x.numbers[g])
 	}
-	o.traceValues(a, unknown, x)
+	o.traceValues(a, unknown, x, false)
+	o.traceValues(a, a.out, x, true)
 	if len(unknown) > 0 { // the batch did not change them
 		cols := make([]columnar.Vec, len(o.g.keys)+len(o.g.calls))
 		for len(unknown) > 0 {
@@ -253,7 +263,7 @@ func (o *sessionAggregate) traceBefore(n int64, pieces []piece) {
 		if !q.stored {
 			continue
 		}
-		if o.tap.wants(n) {
+		if o.tap.wants(n) || o.tap.was.n < keptBefore {
 			cols := make([]columnar.Vec, len(o.g.keys)+len(o.g.calls))
 			if o.results([]uint32{q.g}, cols) == nil {
 				o.tap.keepBefore([]int64{n}, cols)
@@ -265,7 +275,7 @@ func (o *sessionAggregate) traceBefore(n int64, pieces []piece) {
 }
 
 // traceValues keeps what sessions are.
-func (o *sessionAggregate) traceValues(groups []uint32) {
+func (o *sessionAggregate) traceValues(groups []uint32, leaving bool) {
 	cols := make([]columnar.Vec, len(o.g.keys)+len(o.g.calls))
 	for len(groups) > 0 {
 		part := groups[:min(len(groups), columnar.Slice)]
@@ -277,7 +287,7 @@ func (o *sessionAggregate) traceValues(groups []uint32) {
 		for k, g := range part {
 			ns[k] = o.numbers[g]
 		}
-		o.tap.keepGroups(ns, cols)
+		o.tap.keepGroups(ns, cols, leaving)
 	}
 }
 
@@ -294,7 +304,8 @@ func (o *sessionAggregate) traceOut() {
 		}
 		t.groups = append(t.groups, o.numbers[g])
 	}
-	o.traceValues(unknown)
+	o.traceValues(unknown, false)
+	o.traceValues(o.out, true)
 	for _, g := range o.touched {
 		n := o.numbers[g]
 		t.setUntil(n, *o.end(g))

@@ -51,8 +51,9 @@ func (p *tap) rows(s *TraceStage, inverse *inverse) {
 			r.Into = p.into[n].ref()
 		}
 		r.From, r.FromAll = p.origins(n, inverse, fromLimit)
-		if j, ok := p.wasOf[n]; ok {
-			was[i] = j
+		j, ok := p.wasOf[n]
+		if ok {
+			was[i], r.Known = j, true
 		}
 		s.Rows = append(s.Rows, r)
 	}

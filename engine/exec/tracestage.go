@@ -52,10 +52,13 @@ func stageText(n plan.Node) (kind, detail string) {
 		}
 		return "dedup", within + strings.Join(names, ", ")
 	case *plan.Watermark:
-		_, delay, _ := strings.Cut(line, "delay ")
-		return "event time", x.Out[x.Column].Name + ", delay " + delay
+		return "event time", x.Out[x.Column].Name + ", delay " + span(x.DelayMicros)
 	case *plan.TimeWindow:
-		return "window", rest
+		text := x.Time.String() + ", " + span(x.Size)
+		if x.Slide != x.Size {
+			text += " every " + span(x.Slide)
+		}
+		return "window", text
 	case *plan.SessionWindow:
 		return "session", rest
 	case *plan.Sort:
@@ -68,6 +71,22 @@ func stageText(n plan.Node) (kind, detail string) {
 		return "code", rest
 	}
 	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", n), "*plan.")), rest
+}
+
+// span prints microseconds as people say them: 10 s, 6 h, 90 m.
+func span(us int64) string {
+	for _, u := range []struct {
+		us   int64
+		name string
+	}{{24 * 3600e6, "d"}, {3600e6, "h"}, {60e6, "m"}, {1e6, "s"}, {1e3, "ms"}} {
+		if us >= u.us && us%u.us == 0 {
+			return fmt.Sprintf("%d %s", us/u.us, u.name)
+		}
+	}
+	if us%1e6 == 0 || us == 0 {
+		return fmt.Sprintf("%d s", us/1e6)
+	}
+	return fmt.Sprintf("%d µs", us)
 }
 
 func exprTexts(es []expr.Expr) string {
