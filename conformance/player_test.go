@@ -44,7 +44,7 @@ type player struct {
 	progress []engine.Progress
 	query    *engine.StreamingQuery // of the last step; nil if it did not start
 	writer   *engine.DataStreamWriter
-	images   map[string]image       // copies of checkpoints before the commit of a batch
+	images   map[string]image // copies of checkpoints before the commit of a batch
 	ignored  map[string]bool
 	reports  int // progress reports to wait for before a query is stopped that does not end
 }
