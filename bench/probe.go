@@ -46,6 +46,7 @@ func Probes() []Probe {
 	return []Probe{
 		{"open", "rows/s of a grouped stream, as fast as it can, with the workbench open ÷ headless, in turn by half seconds", probeOpen},
 		{"keys", "time from a key to its frame while 1,000,000 rows/s flow", probeKeys},
+		{"latency", "every budget of the screens: keys, frames, first pages, start, replay, what the screen costs", probeLatency},
 		{"idle", "CPU of a workbench with nothing to do", probeIdle},
 		{"size", "time of a batch at S and at 10 S groups, recovery (P4), bytes a group", probeSize},
 		{"cold", "from process start to the first row (P1)", probeCold},

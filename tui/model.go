@@ -29,6 +29,7 @@ type model struct {
 	clip  func(string) (where string, err error)
 	timer func(time.Duration, func(time.Time) tea.Msg) tea.Cmd // tea.Tick; tests take none
 	keys  *keyTable
+	times *times
 	sh    *screen.Shared
 
 	tabs [5][]screen.Screen // stacks; the front is the last
@@ -178,6 +179,9 @@ func (m *model) Init() tea.Cmd {
 // Update implements tea.Model.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmd tea.Cmd
+	if m.times != nil {
+		defer m.times.updated(time.Now())
+	}
 	err := safego.Call("workbench", func() error {
 		cmd = m.update(msg)
 		return nil

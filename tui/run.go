@@ -76,8 +76,10 @@ func RunContext(ctx context.Context, opts Options) error {
 	}
 	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(opts.In), tea.WithOutput(io.Discard), tea.WithoutRenderer())
 	t.Watch(func(w, h int) { p.Send(tea.WindowSizeMsg{Width: w, Height: h}) })
+	m.times = newTimes(os.Getenv("STREAMLAB_SCREEN_TIMES"))
 	_, err = p.Run()
 	t.Close()
+	err = errors.Join(err, m.times.write())
 	if w := m.sh.Bench; w != nil && !m.quits {
 		c, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()

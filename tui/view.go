@@ -2,6 +2,7 @@ package tui
 
 import (
 	"math"
+	"time"
 
 	"streamlab/errs"
 	"streamlab/internal/safe"
@@ -18,8 +19,10 @@ var tabNames = [5]safe.Line{"1 Queries", "2 Checkpoints", "3 SQL", "4 Labs", "5 
 func (m *model) View() string {
 	if m.dirty {
 		m.dirty = false
+		began := time.Now()
 		m.draw()
 		m.frame = m.cv.Encode(m.theme)
+		m.times.drawn(began)
 		if m.term != nil {
 			if m.opts.Plain {
 				m.term.ShowCursor(m.cv.FocusRow())
