@@ -320,6 +320,8 @@ func (l *parquetLeaf) vector(p *parquetNode) (*columnar.Vec, error) {
 			src, own = mapValues(l.i32[:n], func(x int32) int64 { return int64(x) * p.factor }), true
 		case fromUint32:
 			src, own = mapValues(l.i32[:n], func(x int32) int64 { return int64(uint32(x)) }), true
+		case fromNanos:
+			src, own = mapValues(src, func(x int64) int64 { return floorDiv(x, 1000) }), true
 		case fromInt96:
 			src, own = mapValues(l.i96[:n], int96Micros), true
 		default:
@@ -444,10 +446,11 @@ const (
 	fromUint64
 	fromInt96
 	fromFloat
+	fromNanos
 )
 
 // accept decides whether a leaf can be read as a type, and how: what Spark's reader takes.
-func (p *parquetNode) accept(n *schema.PrimitiveNode) bool {
+func (p *parquetNode) accept(n *schema.PrimitiveNode, loose bool) bool {
 	p.factor = 1
 	phys, t := n.PhysicalType(), p.t
 	decimal, isDecimal := n.LogicalType().(schema.DecimalLogicalType)
@@ -512,8 +515,11 @@ func (p *parquetNode) accept(n *schema.PrimitiveNode) bool {
 		case types.BigInt, types.DayTime:
 			return !isStamp && !isTime && (!isDecimal || decimal.Scale() == 0)
 		case types.Timestamp, types.TimestampNTZ:
-			if !isStamp || stamp.TimeUnit() == schema.TimeUnitNanos || stamp.IsAdjustedToUTC() != (t.Kind == types.Timestamp) {
+			if !isStamp || !loose && (stamp.TimeUnit() == schema.TimeUnitNanos || stamp.IsAdjustedToUTC() != (t.Kind == types.Timestamp)) {
 				return false
+			}
+			if stamp.TimeUnit() == schema.TimeUnitNanos {
+				p.how = fromNanos
 			}
 			if stamp.TimeUnit() == schema.TimeUnitMillis {
 				p.factor = 1000
@@ -526,7 +532,7 @@ func (p *parquetNode) accept(n *schema.PrimitiveNode) bool {
 		return false
 	case parquet.Types.Int96:
 		p.how = fromInt96
-		return t.Kind == types.Timestamp
+		return t.Kind == types.Timestamp || loose && t.Kind == types.TimestampNTZ
 	case parquet.Types.Float:
 		if t.Kind == types.Double {
 			p.how = fromFloat
@@ -536,5 +542,5 @@ func (p *parquetNode) accept(n *schema.PrimitiveNode) bool {
 	case parquet.Types.Double:
 		return t.Kind == types.Double
 	}
-	return !isDecimal && (t.Kind == types.String && phys == parquet.Types.ByteArray || t.Kind == types.Binary)
+	return !isDecimal && (t.Kind == types.String && (loose || phys == parquet.Types.ByteArray) || t.Kind == types.Binary)
 }

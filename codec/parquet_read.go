@@ -159,11 +159,28 @@ func (p *Parquet) Schema() (types.Schema, error) {
 // Rows is the number of rows.
 func (p *Parquet) Rows() int64 { return p.r.NumRows() }
 
-// plan finds the wanted columns in the file.
+// ParquetNames says how wanted columns find theirs in a file. The zero value compares names without regard to
+// case.
+type ParquetNames struct {
+	Exact  bool                            // names differ by case
+	Prefer bool                            // of several names that differ by case, the one that is the same wins, else none
+	Name   func(types.Field) string        // nil: the field's name
+	ID     func(types.Field) (int32, bool) // the field's id in the file, which wins over its name; nil: there are none
+	Loose  bool                            // times in nanoseconds, with or without a zone, and texts for bytes, are taken too
+}
+
+func (n *ParquetNames) of(f types.Field) string {
+	if n.Name != nil {
+		return n.Name(f)
+	}
+	return f.Name
+}
+
+// parquetPlan finds the wanted columns in the file.
 type parquetPlan struct {
 	url    string
 	file   *schema.Schema
-	exact  bool
+	names  ParquetNames
 	leaves map[int]*parquetLeaf
 	order  []*parquetLeaf
 }
@@ -232,7 +249,7 @@ func (pl *parquetPlan) one(n schema.Node, t types.DataType, def, rep, base int16
 	p := &parquetNode{t: t, def: def, base: base, inside: rep}
 	g, isGroup := n.(*schema.GroupNode)
 	if !isGroup {
-		if !p.accept(n.(*schema.PrimitiveNode)) {
+		if !p.accept(n.(*schema.PrimitiveNode), pl.names.Loose) {
 			return nil, pl.mismatch(n, t)
 		}
 		p.leaf = pl.leafOf(n, def, rep)
@@ -301,13 +318,44 @@ func (pl *parquetPlan) one(n schema.Node, t types.DataType, def, rep, base int16
 // kidRepeats prefers leaves without lists for the levels of a struct: there are fewer of them.
 func kidRepeats(k *parquetNode) bool { return k.leaf != nil && k.leaf.maxRep > k.inside }
 
-// field finds a field by name. Error: _LEGACY_ERROR_TEMP_2093 if several match.
+// field finds a field by its id or by name. Errors: _LEGACY_ERROR_TEMP_2093 if several match, PARQUET_NO_FIELD_IDS.
 func (pl *parquetPlan) field(g *schema.GroupNode, f types.Field, def, rep, base int16) (*parquetNode, error) {
+	found, err := pl.find(g, f)
+	if err != nil {
+		return nil, err
+	}
+	if found == nil {
+		return &parquetNode{t: f.Type, gone: true}, nil
+	}
+	return pl.node(found, f.Type, def+optional(found), rep, base)
+}
+
+func (pl *parquetPlan) find(g *schema.GroupNode, f types.Field) (schema.Node, error) {
+	if pl.names.ID != nil {
+		if id, ok := pl.names.ID(f); ok {
+			any := false
+			for i := range g.NumFields() {
+				n := g.Field(i)
+				if n.FieldID() == id {
+					return n, nil
+				}
+				any = any || n.FieldID() >= 0
+			}
+			if !any && g.NumFields() > 0 {
+				return nil, errs.New("PARQUET_NO_FIELD_IDS", "column", f.Name)
+			}
+			return nil, nil
+		}
+	}
+	name := pl.names.of(f)
 	var found schema.Node
 	var all []string
 	for i := range g.NumFields() {
 		n := g.Field(i)
-		if !sameName(n.Name(), f.Name, pl.exact) {
+		if pl.names.Prefer && n.Name() == name {
+			return n, nil
+		}
+		if !sameName(n.Name(), name, pl.names.Exact) {
 			continue
 		}
 		all = append(all, n.Name())
@@ -315,13 +363,13 @@ func (pl *parquetPlan) field(g *schema.GroupNode, f types.Field, def, rep, base 
 			found = n
 		}
 	}
-	switch {
-	case len(all) == 0:
-		return &parquetNode{t: f.Type, gone: true}, nil
-	case len(all) > 1:
+	if len(all) > 1 {
+		if pl.names.Prefer {
+			return nil, nil
+		}
 		return nil, errs.New("_LEGACY_ERROR_TEMP_2093", "requiredFieldName", f.Name, "matchedOrcFields", "["+strings.Join(all, ", ")+"]")
 	}
-	return pl.node(found, f.Type, def+optional(found), rep, base)
+	return found, nil
 }
 
 // NullVec is a column of n nulls.
@@ -445,10 +493,18 @@ func (r *Reader) Columns() types.Schema {
 	return out
 }
 
-// ReadParquet reads the row groups of a file whose middle lies in the part, leaving out those that, by their
-// statistics, hold no row that passes tests. give gets the columns of the reader, the number of the first row
-// in the file, and the number of rows. Errors: FAILED_READ_FILE, those of give.
+// ReadParquet reads the columns of the reader from a file, see ReadParquetColumns.
 func (r *Reader) ReadParquet(ctx context.Context, in Input, tests []columnar.Test, give func(cols []*columnar.Vec, first int64, n int) error) error {
+	names := ParquetNames{Exact: strings.EqualFold(r.conf("spark.sql.caseSensitive"), "true")}
+	return ReadParquetColumns(ctx, in, r.Columns(), names, tests, give)
+}
+
+// ReadParquetColumns reads the row groups of a file whose middle lies in the part, leaving out those that, by
+// their statistics, hold no row that passes tests, whose columns are positions in columns. give gets the
+// columns, the number of the first row in the file, and the number of rows. Columns that the file does not
+// have are null. Errors: FAILED_READ_FILE, those of give and of in.Open.
+func ReadParquetColumns(ctx context.Context, in Input, columns types.Schema, names ParquetNames, tests []columnar.Test,
+	give func(cols []*columnar.Vec, first int64, n int) error) error {
 	p, err := OpenParquet(in)
 	if err != nil {
 		return err
@@ -456,11 +512,10 @@ func (r *Reader) ReadParquet(ctx context.Context, in Input, tests []columnar.Tes
 	defer p.Close()
 	stop := error(nil)
 	err = safego.Call("parquet", func() error {
-		return p.read(ctx, r.Columns(), strings.EqualFold(r.conf("spark.sql.caseSensitive"), "true"), in, tests,
-			func(cols []*columnar.Vec, first int64, n int) error {
-				stop = give(cols, first, n)
-				return stop
-			})
+		return p.read(ctx, columns, names, in, tests, func(cols []*columnar.Vec, first int64, n int) error {
+			stop = give(cols, first, n)
+			return stop
+		})
 	})
 	if err == nil || stop != nil || ctx.Err() != nil || errs.Has(err, "FAILED_READ_FILE") {
 		return err
@@ -468,9 +523,9 @@ func (r *Reader) ReadParquet(ctx context.Context, in Input, tests []columnar.Tes
 	return errs.Wrap(brokenParquet(err), "FAILED_READ_FILE.NO_HINT", "path", in.Path)
 }
 
-func (p *Parquet) read(ctx context.Context, columns types.Schema, exact bool, in Input, tests []columnar.Test, give func([]*columnar.Vec, int64, int) error) error {
+func (p *Parquet) read(ctx context.Context, columns types.Schema, names ParquetNames, in Input, tests []columnar.Test, give func([]*columnar.Vec, int64, int) error) error {
 	meta := p.r.MetaData()
-	pl := &parquetPlan{url: p.url, file: meta.Schema, exact: exact, leaves: map[int]*parquetLeaf{}}
+	pl := &parquetPlan{url: p.url, file: meta.Schema, names: names, leaves: map[int]*parquetLeaf{}}
 	nodes := make([]*parquetNode, len(columns))
 	for i, f := range columns {
 		var err error

@@ -58,9 +58,12 @@ func (p *parquetNode) outside(s metadata.TypedStatistics, t columnar.Test) bool 
 			return false
 		}
 		f := max(p.factor, 1)
+		if int64(x.Min()) < math.MinInt64/f || int64(x.Max()) > math.MaxInt64/f {
+			return false
+		}
 		return beyond(int64(x.Min())*f, int64(x.Max())*f, t, longOf)
 	case *metadata.Int64Statistics:
-		if p.how == fromUint64 || p.t.Kind == types.Decimal {
+		if p.how == fromUint64 || p.how == fromNanos || p.t.Kind == types.Decimal || p.t.Kind == types.Double {
 			return false
 		}
 		f := max(p.factor, 1)

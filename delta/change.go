@@ -503,3 +503,37 @@ func (t *Table) String() string {
 	}
 	return fmt.Sprintf("delta.`%s`", t.log.Root)
 }
+
+// arrowKind is the data type whose vectors hold values of an Arrow type.
+func arrowKind(t arrow.DataType) (types.DataType, error) {
+	switch x := t.(type) {
+	case *arrow.BooleanType:
+		return types.Of(types.Boolean), nil
+	case *arrow.Int8Type:
+		return types.Of(types.TinyInt), nil
+	case *arrow.Int16Type:
+		return types.Of(types.SmallInt), nil
+	case *arrow.Int32Type:
+		return types.Of(types.Int), nil
+	case *arrow.Int64Type:
+		return types.Of(types.BigInt), nil
+	case *arrow.Float32Type:
+		return types.Of(types.Float), nil
+	case *arrow.Float64Type:
+		return types.Of(types.Double), nil
+	case *arrow.StringType:
+		return types.Of(types.String), nil
+	case *arrow.BinaryType:
+		return types.Of(types.Binary), nil
+	case *arrow.Date32Type:
+		return types.Of(types.Date), nil
+	case *arrow.Decimal128Type:
+		return types.DecimalOf(x.Precision, x.Scale), nil
+	case *arrow.TimestampType:
+		if x.TimeZone == "" {
+			return types.Of(types.TimestampNTZ), nil
+		}
+		return types.Of(types.Timestamp), nil
+	}
+	return types.DataType{}, fmt.Errorf("columns of type %s cannot be read", t)
+}

@@ -80,14 +80,8 @@ func expectedRows(t *testing.T, dir string, s types.Schema, zone *time.Location)
 	plain := plainFields(s)
 	var out []string
 	for _, f := range files {
-		err := readColumns(context.Background(), vfs.OS, f, plain, MapNone, func(b columnBatch) bool {
-			vs := make([]*columnar.Vec, len(plain))
-			for i := range plain {
-				if vs[i] = b.vs[i]; vs[i] == nil {
-					vs[i] = nullVec(plain[i].Type, b.n)
-				}
-			}
-			out = show(columnar.RecordOf(plain, vs, columnar.AllRows(b.n)), plain, zone, out)
+		err := readColumns(context.Background(), vfs.OS, f, plain, MapNone, nil, func(b columnBatch) bool {
+			out = show(columnar.RecordOf(plain, b.vs, columnar.AllRows(b.n)), plain, zone, out)
 			return true
 		})
 		if err != nil {

@@ -30,6 +30,25 @@ func (s *Snapshot) prune(files []*Add, where []catalog.Predicate) []*Add {
 	return out
 }
 
+// testsOf are the predicates, whose columns are positions in the table's schema, that speak of a column of
+// want: for Reader.Skip.
+func (s *Snapshot) testsOf(where []catalog.Predicate, want types.Schema) []columnar.Test {
+	at := make(map[int]int, len(want))
+	for k, f := range want {
+		if i := s.Schema.Index(f.Name); i >= 0 && !s.isPartition(f.Name) {
+			at[i] = k
+		}
+	}
+	var out []columnar.Test
+	for _, t := range catalog.Tests(where) {
+		if k, ok := at[t.Column]; ok {
+			t.Column = k
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
 func (s *Snapshot) mayMatch(a *Add, where []catalog.Predicate) bool {
 	var st *Stats
 	parsed := false

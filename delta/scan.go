@@ -38,7 +38,8 @@ type Reader struct {
 	out    types.Schema
 	arrow  *arrow.Schema
 	zone   *time.Location
-	rowPos int // position of the column that numbers a file's rows, -1 for none
+	rowPos int             // position of the column that numbers a file's rows, -1 for none
+	tests  []columnar.Test // by position in out
 }
 
 // RowIndexColumn is the name under which a Reader gives the position of a row in its file.
@@ -58,6 +59,10 @@ func (s *Snapshot) NewReader(columns types.Schema) *Reader {
 	}
 	return r
 }
+
+// Skip makes the reader leave out row groups in which no row passes tests, whose columns are positions in the
+// reader's columns. It is called before the reader is used.
+func (r *Reader) Skip(tests []columnar.Test) { r.tests = tests }
 
 // DataFileOf is a live file as the table's rows are read from it.
 func (s *Snapshot) DataFileOf(a *Add) DataFile {
@@ -79,6 +84,7 @@ func (r *Reader) each(ctx context.Context, f DataFile, yield func(arrow.RecordBa
 	vs := make([]*columnar.Vec, len(r.out))
 	var want []types.Field
 	var at []int
+	tests := []columnar.Test(nil)
 	for i, c := range r.out {
 		switch {
 		case f.Extra[c.Name] != nil:
@@ -89,15 +95,18 @@ func (r *Reader) each(ctx context.Context, f DataFile, yield func(arrow.RecordBa
 				return err
 			}
 		default:
+			for _, t := range r.tests {
+				if t.Column == i {
+					t.Column = len(want)
+					tests = append(tests, t)
+				}
+			}
 			want = append(want, c)
 			at = append(at, i)
 		}
 	}
-	err = readColumns(ctx, r.log.FS, name, want, r.mode, func(b columnBatch) bool {
+	err = readColumns(ctx, r.log.FS, name, want, r.mode, tests, func(b columnBatch) bool {
 		for k, v := range b.vs {
-			if v == nil {
-				v = nullVec(want[k].Type, b.n)
-			}
 			vs[at[k]] = v
 		}
 		if r.rowPos >= 0 {
@@ -119,11 +128,13 @@ func (r *Reader) each(ctx context.Context, f DataFile, yield func(arrow.RecordBa
 		}
 		return yield(columnar.Record(r.arrow, vs, sel))
 	})
-	if err != nil && ctx.Err() == nil && errs.As(err) == nil {
+	if err != nil && ctx.Err() == nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return errs.New("DELTA_FILE_NOT_FOUND", "path", f.Path, "table", r.log.Root, "version", f.Version)
 		}
-		return errs.Wrap(err, "FAILED_READ_FILE.NO_HINT", "path", name)
+		if errs.As(err) == nil {
+			return errs.Wrap(err, "FAILED_READ_FILE.NO_HINT", "path", name)
+		}
 	}
 	return err
 }

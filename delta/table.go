@@ -197,10 +197,13 @@ func (t *Table) Scan(_ context.Context, s catalog.Scan) ([]columnar.Partition, e
 		return nil, err
 	}
 	var files []DataFile
-	for _, a := range snap.prune(snap.Files(), t.predicates(snap, s.Where)) {
+	where := t.predicates(snap, s.Where)
+	for _, a := range snap.prune(snap.Files(), where) {
 		files = append(files, snap.DataFileOf(a))
 	}
-	return snap.NewReader(want).Partitions(files), nil
+	rd := snap.NewReader(want)
+	rd.Skip(snap.testsOf(where, want))
+	return rd.Partitions(files), nil
 }
 
 // columns finds columns of the schema that the statement was analysed with in the version that is read: by

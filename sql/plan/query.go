@@ -337,6 +337,9 @@ func (a *analyzer) combine(s *sql.SetOp, l, r Node) Node {
 		out[i].Nullable = ls[i].Nullable || rs[i].Nullable
 	}
 	if op == "UNION" {
+		for i := range out {
+			out[i].Type = common[i] // what may be null inside one side's values may be so in the result
+		}
 		inputs := []Node{l, r}
 		if u, ok := l.(*Union); ok && unionAll(s.Left) {
 			inputs = append(append([]Node{}, u.Inputs...), r)
