@@ -19,6 +19,8 @@ type parquetLeaf struct {
 	node           *schema.PrimitiveNode
 	maxDef, maxRep int16
 	chunk          file.ColumnChunkReader
+	left           int64 // levels that the chunk still has, by its own account
+	empty          int   // pages without rows that came last
 	ended          bool
 
 	// levels [0, used) are the rows of this batch; what is behind them belongs to the next one.
@@ -47,7 +49,11 @@ func (l *parquetLeaf) begin(g *file.RowGroupReader) error {
 	if c.Type() != l.node.PhysicalType() {
 		return errs.New("INTERNAL_ERROR", "message", "the column chunk has another type than its column")
 	}
-	l.chunk, l.ended = c, false
+	m, err := g.MetaData().ColumnChunk(l.index)
+	if err != nil {
+		return err
+	}
+	l.chunk, l.ended, l.left = c, false, m.NumValues()
 	l.levels, l.used, l.values, l.usedVal = 0, 0, 0, 0
 	l.data, l.ends = make([]byte, 0, len(l.data)), l.ends[:0] // vectors own the old bytes
 	return nil
@@ -220,12 +226,21 @@ func (l *parquetLeaf) more(n int) error {
 	}
 	l.levels += int(total)
 	l.values += got
-	if total == 0 {
-		l.ended = true
-		return l.chunk.Err()
+	if l.left -= total; total == 0 {
+		// A page may be empty, which the library takes for the end.
+		if err := l.chunk.Err(); err != nil || l.left <= 0 || l.empty >= maxEmptyPages {
+			l.ended = true
+			return err
+		}
+		l.empty++
+		return nil
 	}
+	l.empty = 0
 	return nil
 }
+
+// maxEmptyPages is how many empty pages may follow each other.
+const maxEmptyPages = 1000
 
 // spread puts values where levels say that there are some. Only slots count: levels of at least base.
 func spread[T any](dst, src []T, valid []uint64, def []int16, base, top int16) {

@@ -35,7 +35,7 @@ func (s *Snapshot) prune(files []*Add, where []catalog.Predicate) []*Add {
 func (s *Snapshot) testsOf(where []catalog.Predicate, want types.Schema) []columnar.Test {
 	at := make(map[int]int, len(want))
 	for k, f := range want {
-		if i := s.Schema.Index(f.Name); i >= 0 && !s.isPartition(f.Name) {
+		if i := s.Schema.Index(f.Name); i >= 0 && !s.isPartition(f.Name) && charLength(f) == 0 {
 			at[i] = k
 		}
 	}
@@ -54,6 +54,9 @@ func (s *Snapshot) mayMatch(a *Add, where []catalog.Predicate) bool {
 	parsed := false
 	for _, p := range where {
 		f := s.Schema[p.Column]
+		if charLength(f) > 0 && p.Value != nil {
+			continue // the log has the texts without the blanks that rows have
+		}
 		name := physicalName(f, s.MappingMode())
 		if s.isPartition(f.Name) {
 			if !s.partitionMatches(a.PartitionValues[name], f.Type, p) {

@@ -116,6 +116,11 @@ func (r *Reader) each(ctx context.Context, f DataFile, yield func(arrow.RecordBa
 			}
 			vs[r.rowPos] = v
 		}
+		for i, c := range r.out {
+			if n := charLength(c); n > 0 && vs[i] != nil && f.Extra[c.Name] == nil {
+				vs[i] = padded(vs[i], n)
+			}
+		}
 		sel := columnar.AllRows(b.n)
 		switch {
 		case f.Keep != nil:

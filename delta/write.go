@@ -251,6 +251,9 @@ func (w *dataWriter) write(rb arrow.RecordBatch) error {
 	for i, f := range w.schema {
 		vs[i] = columnar.FromArrow(rb.Column(i), f.Type)
 	}
+	if err := checkLengths(w.schema, vs); err != nil {
+		return err
+	}
 	if len(w.parts) == 0 {
 		return w.rowsTo("", nil, vs, columnar.AllRows(n))
 	}

@@ -26,9 +26,10 @@ import (
 func main() {
 	only := flag.String("run", "", "checks whose name contains this")
 	keep := flag.Bool("keep", false, "keep the tables and say where they are")
+	spark := flag.Bool("spark", true, "start Spark")
 	turns := flag.Int("turns", 100, "commits that are made to one table in turns")
 	flag.Parse()
-	if err := run(context.Background(), *only, *keep, *turns); err != nil {
+	if err := run(context.Background(), *only, *keep, *spark, *turns); err != nil {
 		fmt.Fprintln(os.Stderr, "interop:", err)
 		os.Exit(1)
 	}
@@ -47,7 +48,7 @@ type bench struct {
 	files                   int       // of IPC
 }
 
-func run(ctx context.Context, only string, keep bool, turns int) error {
+func run(ctx context.Context, only string, keep, spark bool, turns int) error {
 	began := time.Now()
 	cache, err := cacheDir()
 	if err != nil {
@@ -86,7 +87,9 @@ func run(ctx context.Context, only string, keep bool, turns int) error {
 	}
 	defer b.s.Close()
 	fmt.Println("environment after", time.Since(began).Round(time.Second), string(have))
-	if why := b.startSpark(cache); why != nil {
+	if !spark {
+		fmt.Println("skipped: all checks with Spark: not wanted")
+	} else if why := b.startSpark(cache); why != nil {
 		fmt.Println("skipped: all checks with Spark:", why)
 	} else {
 		b.spark = true

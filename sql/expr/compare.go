@@ -3,6 +3,9 @@ package expr
 import (
 	"bytes"
 	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"streamlab/columnar"
 	"streamlab/errs"
@@ -155,8 +158,37 @@ func buildComparison(c *Call) (Expr, error) {
 	return compareExpr(name, l, r, text), nil
 }
 
+// padToChar fills a text that is compared with a CHAR(n) column up to n characters, as the column's are.
+func padToChar(e, column Expr) Expr {
+	l, ok := e.(*Literal)
+	if !ok || l.Type().Kind != types.String || l.Value.IsNull(0) {
+		return e
+	}
+	for {
+		kids := column.Children()
+		if len(kids) != 1 || kids[0].String() != column.String() {
+			break
+		}
+		column = kids[0]
+	}
+	c, ok := column.(*Column)
+	if !ok {
+		return e
+	}
+	kind, rest, _ := strings.Cut(strings.TrimSuffix(strings.ToLower(c.Field.Metadata["__CHAR_VARCHAR_TYPE_STRING"]), ")"), "(")
+	n, err := strconv.Atoi(rest)
+	text := l.Value.Bytes(0)
+	if kind != "char" || err != nil || utf8.RuneCount(text) >= n {
+		return e
+	}
+	p := StringLit(string(text) + strings.Repeat(" ", n-utf8.RuneCount(text)))
+	p.Text = l.String()
+	return p
+}
+
 // comparable2 casts two operands to the type they are compared in.
 func comparable2(l, r Expr, text string, conf Conf) (Expr, Expr, error) {
+	l, r = padToChar(l, r), padToChar(r, l)
 	lt, rt := l.Type(), r.Type()
 	t, ok := comparisonType(lt, rt, conf)
 	if !ok {
