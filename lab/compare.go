@@ -202,7 +202,7 @@ var compareStart = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 // Compare makes a Comparison of a query of l; nothing is fed yet. A source of the query that is not fed by hand
 // gives a sample: that reads it from its beginning, and writes nothing but below o.Dir. Errors: LAB_NO_QUERY, the
 // problems of the lab's sources and views, LAB_VALUE of an option, LAB_NO_SAMPLE.
-func Compare(ctx context.Context, l *Lab, query string, o CompareOptions) (c *Comparison, err error) {
+func Compare(ctx context.Context, l *Lab, query string, o CompareOptions) (_ *Comparison, err error) {
 	switch {
 	case o.Pace != "" && o.Pace != "hurried":
 		return nil, errs.New("LAB_VALUE", "key", "pace", "expected", "hurried, or nothing")
@@ -214,7 +214,7 @@ func Compare(ctx context.Context, l *Lab, query string, o CompareOptions) (c *Co
 			return nil, err
 		}
 	}
-	c = &Comparison{Lab: l, Query: query, hurried: o.Pace == "hurried", eventTime: map[string]int{}}
+	c := &Comparison{Lab: l, Query: query, hurried: o.Pace == "hurried", eventTime: map[string]int{}}
 	defer func() {
 		if err != nil {
 			_ = c.Close()

@@ -164,10 +164,13 @@ var table = bindings([]entry{
 	{screen.InLabs, screen.Enter, keys("enter"), "open lab", "open and start the lab", 0, screen.S},
 	{screen.InLabs, screen.OpenFolder, keys("o"), "open file", "open a folder or a lab file", 0, screen.S},
 	{screen.InLabs, screen.PlayStep, keys("p"), "steps", "steps of the opened lab", 0, screen.S},
+	{screen.InLabs, screen.OpenCrash, keys("x"), "crash lab", "crash a query and restart it", 0, screen.S},
 	{screen.InLabs, screen.Filter, keys("/"), "find", "find a lab", 0, screen.S},
 	{screen.InLabs, screen.ResetProgress, keys("R"), "reset progress", "reset the lab (asks)", 1, screen.S},
 
 	{screen.InSteps, screen.Enter, keys("enter", "."), "run step", "run this step", 0, screen.S},
+	{screen.InSteps, screen.OpenModes, keys("m"), "modes", "a query in all output modes", 0, screen.M},
+	{screen.InSteps, screen.OpenCrash, keys("x"), "crash lab", "crash a query and restart it", 0, screen.M},
 	{screen.InSteps, screen.OpenBatches, keys("b"), "queries", "the queries of the lab", 0, screen.S},
 	{screen.InSteps, screen.Back, keys("esc"), "all labs", "back to the list of labs", 0, screen.S},
 
@@ -180,6 +183,15 @@ var table = bindings([]entry{
 	{screen.InModes, screen.Zoom, keys("z"), "one column", "one column alone, or all", 0, screen.M},
 	{screen.InModes, screen.Again, keys("r"), "restart", "start again with nothing fed", 0, screen.M},
 	{screen.InModes, screen.Copy, keys("y"), "copy", "copy the columns", 0, screen.L},
+
+	{screen.InCrash, screen.Left, keys("left", "h"), "← → crash point", "the crash point before", 0, screen.S},
+	{screen.InCrash, screen.Right, keys("right", "l"), "", "the next crash point", 0, screen.S},
+	{screen.InCrash, screen.NextSink, keys("s"), "sink", "the next sink", 0, screen.S},
+	{screen.InCrash, screen.Enter, keys("enter"), "run it", "run, kill, restart, count", 0, screen.S},
+	{screen.InCrash, screen.Twin, keys("i"), "idempotent", "the same sink, idempotent or not", 0, screen.S},
+	{screen.InCrash, screen.Predict, keys("space", "p"), "predict", "choose what will happen", 0, screen.S},
+	{screen.InCrash, screen.OpenCheckpoint, keys("c"), "checkpoint", "the checkpoint as it was at the crash", 0, screen.M},
+	{screen.InCrash, screen.Copy, keys("y"), "copy", "copy what happened", 0, screen.L},
 
 	{screen.InEvents, screen.Freeze, keys("f"), "follow", "hold or follow", 0, screen.S},
 	{screen.InEvents, screen.Filter, keys("/"), "filter", "filter the list", 0, screen.S},

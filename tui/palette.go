@@ -54,7 +54,7 @@ func newPalette(m *model) *palette {
 		p.all = append(p.all, item{text: "go " + safe.Text(name, 60), run: func(m *model) tea.Cmd { return m.goTo(name, -1) }})
 	}
 	add(screen.Everywhere, true)
-	for _, sc := range []screen.Scope{screen.InQueries, screen.InBatches, screen.InCharts, screen.InModes, screen.InBatch, screen.InCheckpoint,
+	for _, sc := range []screen.Scope{screen.InQueries, screen.InBatches, screen.InCharts, screen.InModes, screen.InCrash, screen.InBatch, screen.InCheckpoint,
 		screen.InSQL, screen.InLabs, screen.InEvents} {
 		add(sc, sc == s.Scope())
 	}

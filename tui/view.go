@@ -238,6 +238,8 @@ func hint(b *Binding) (k, label safe.Line) {
 	switch b.Short {
 	case "[ ] batch":
 		return "[ ]", "batch"
+	case "← → crash point":
+		return "← →", "crash point"
 	case "[ ] input":
 		return "[ ]", "input"
 	case "{ } notable":

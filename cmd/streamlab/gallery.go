@@ -62,9 +62,13 @@ func copyLab(name, dir string) (string, error) {
 type gallery struct {
 	a       *app
 	noStart bool
+	*crashDesk
+	*learning
 }
 
-func newGallery(a *app, noStart bool) *gallery { return &gallery{a, noStart} }
+func newGallery(a *app, noStart bool) *gallery {
+	return &gallery{a: a, noStart: noStart, crashDesk: newCrashDesk(a), learning: newLearning()}
+}
 
 // Labs lists the shipped labs, then lab files of the current folder.
 func (g *gallery) Labs(context.Context) ([]screen.LabEntry, error) {
@@ -106,8 +110,7 @@ func (g *gallery) Open(ctx context.Context, path string) (screen.Workbench, erro
 		}
 		return nil, err
 	}
-	b.w, b.lesson, b.learning = w, g.a.newLesson(w), newLearning()
-	b.right, b.judged = b.learning.score()
+	b.w, b.lesson, b.learning, b.crashes = w, g.a.newLesson(w), g.learning, g.crashDesk
 	if b.conf, err = g.a.settings(); err != nil {
 		return nil, err
 	}

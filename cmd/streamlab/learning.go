@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"streamlab/internal/config"
 	"streamlab/tui/screen"
 )
 
@@ -18,6 +19,9 @@ import (
 type learning struct {
 	mu   sync.Mutex
 	file string // "": nothing is kept
+
+	counted      bool // right and total are those of the file
+	right, total int
 }
 
 // learned is the file's content. Fields are only added.
@@ -42,11 +46,11 @@ const keptPredictions = 1000
 
 // newLearning keeps what was learned in the user's configuration folder; without one it keeps nothing.
 func newLearning() *learning {
-	dir, err := os.UserConfigDir()
+	dir, err := config.Folder()
 	if err != nil {
 		return &learning{}
 	}
-	return &learning{file: filepath.Join(dir, "streamlab", "learning.json")}
+	return &learning{file: filepath.Join(dir, "learning.json")}
 }
 
 // read gives the content; a file that is missing or damaged counts as empty.
@@ -131,36 +135,32 @@ func (l *learning) predict(p screen.Prediction) error {
 	})
 }
 
-// score counts the predictions that were judged.
-func (l *learning) score() (right, total int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, p := range l.read().Predictions {
-		if !p.Open {
-			total++
-			if p.Right {
-				right++
-			}
-		}
-	}
-	return right, total
-}
-
-// Predicted implements screen.Predictor, as does Score, which is asked while drawing: the file is read once.
-func (b *localLab) Predicted(p screen.Prediction) error {
-	if err := b.learning.predict(p); err != nil {
+// Predicted implements screen.Predictor, as does Score.
+func (l *learning) Predicted(p screen.Prediction) error {
+	if err := l.predict(p); err != nil {
 		return err
 	}
-	right, total := b.learning.score()
-	b.mu.Lock()
-	b.right, b.judged = right, total
-	b.mu.Unlock()
+	l.mu.Lock()
+	l.counted = false
+	l.mu.Unlock()
 	return nil
 }
 
-// Score counts the predictions of the user that were judged, of all labs.
-func (b *localLab) Score() (right, total int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.right, b.judged
+// Score counts the predictions of the user that were judged, of all labs. It is asked while drawing: the file
+// is read once.
+func (l *learning) Score() (right, total int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.counted {
+		l.right, l.total, l.counted = 0, 0, true
+		for _, p := range l.read().Predictions {
+			if !p.Open {
+				l.total++
+				if p.Right {
+					l.right++
+				}
+			}
+		}
+	}
+	return l.right, l.total
 }

@@ -30,10 +30,10 @@ type localLab struct {
 	lesson   *lesson // nil: the lab has no steps
 	started  bool    // opening the lab started queries
 
-	conf          map[string]string // settings of the command line
-	learning      *learning
-	right, judged int       // predictions of the user
-	modes         *modesRun // behind the screen of output modes; nil: none
+	conf      map[string]string // settings of the command line
+	*learning                   // what the user has learned
+	crashes   *crashDesk
+	modes     *modesRun // behind the screen of output modes; nil: none
 
 	play  sync.Mutex // held while a step is played
 	files sync.Mutex // held while a file of statements or a draft is written
@@ -244,6 +244,12 @@ func (b *localLab) Catalog(ctx context.Context) ([]screen.Table, error) {
 
 // at opens the checkpoint of a query for looking: that of the running query, or the one on disk.
 func (b *localLab) at(query string) (cp *store.Checkpoint, dir string, done func(), err error) {
+	if c, ok := b.crashed(query); ok {
+		if cp, err = openCheckpoint(c.checkpoint, query); err != nil {
+			return nil, c.checkpoint, nil, err
+		}
+		return cp, c.checkpoint, func() { cp.Close() }, nil
+	}
 	if q := b.w.Query(query); q != nil && q.IsActive() {
 		return q.Checkpoint(), q.Snapshot().Checkpoint, func() {}, nil
 	}
@@ -369,10 +375,11 @@ func (b *localLab) State(ctx context.Context, query string, batch int64, operato
 	defer done()
 	v := cp.At(batch)
 	defer v.Close()
-	dw, err := b.w.Writer(ctx, query)
+	dw, forget, err := b.writerOf(ctx, query)
 	if err != nil {
 		return screen.Result{}, err
 	}
+	defer forget()
 	batches, schema, err := dw.StateTable(v, operator, "default")
 	if err != nil {
 		return screen.Result{}, err

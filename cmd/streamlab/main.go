@@ -240,7 +240,7 @@ func (a *app) root() *cobra.Command {
 	c.PersistentFlags().StringVar(&a.time, "time", "", "clock of times for the eye: local or utc")
 	look.flags(c)
 	c.AddCommand(newRunCommand(a), newValidateCommand(a), newExplainCommand(a), newSQLCommand(a), newStatusCommand(a),
-		newProgressCommand(a), newCheckpointCommand(a), newLabCommand(a), newModesCommand(a), newFilesCommand(a), newBenchCommand(a), newDocsCommand(a), newDoctorCommand(a), newConfigCommand(a), newVersionCommand(a))
+		newProgressCommand(a), newCheckpointCommand(a), newLabCommand(a), newModesCommand(a), newCrashCommand(a), newFilesCommand(a), newBenchCommand(a), newDocsCommand(a), newDoctorCommand(a), newConfigCommand(a), newVersionCommand(a))
 	c.AddCommand(newTraceCommand(a))
 	for _, docs := range c.Commands() {
 		if docs.Name() == "docs" {
@@ -291,7 +291,9 @@ func (a *app) workbench(ctx context.Context, args []string, opts tui.Options, no
 		}
 		return nil
 	}
-	opts.Gallery = newGallery(a, noStart)
+	g := newGallery(a, noStart)
+	defer g.crashDesk.close()
+	opts.Gallery = g
 	if len(args) == 1 {
 		path, err := a.find(args[0])
 		if err != nil {

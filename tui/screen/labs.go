@@ -90,6 +90,8 @@ func (s *Labs) Handle(a Action) Effect {
 			}
 			return s.open(t, safe.Text(t, 40))
 		}}}
+	case OpenCrash:
+		return Effect{Push: NewCrashLab(s.sh)}
 	case PlayStep:
 		if len(s.sh.Lab.Steps) > 0 {
 			return Effect{Push: NewSteps(s.sh)}
@@ -430,6 +432,15 @@ func (s *Steps) Handle(a Action) Effect {
 		return Effect{Do: &Command{Verb: RunStep, Step: s.list.Cursor}}
 	case OpenBatches, OpenOutput, OpenCheckpoint:
 		return Effect{Tab: 1}
+	case OpenCrash:
+		return Effect{Push: NewCrashLab(s.sh)}
+	case OpenModes:
+		if q := s.sh.Query(s.sh.Focus); q != nil {
+			return Effect{Push: NewModesLab(s.sh, q.Name)}
+		}
+		if len(s.sh.Queries) > 0 {
+			return Effect{Push: NewModesLab(s.sh, s.sh.Queries[0].Name)}
+		}
 	}
 	return Effect{}
 }

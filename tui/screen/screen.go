@@ -24,6 +24,7 @@ const (
 	InPlan        Scope = "plan"
 	InCharts      Scope = "charts"
 	InModes       Scope = "output modes"
+	InCrash       Scope = "crash and restart"
 	InCheckpoints Scope = "checkpoints"
 	InCheckpoint  Scope = "checkpoint"
 	InSQL         Scope = "sql"
@@ -121,6 +122,9 @@ const (
 	ChangeInput   Action = "change-input"
 	Predict       Action = "predict"
 	Again         Action = "again"
+	OpenCrash     Action = "crash"
+	NextSink      Action = "next-sink"
+	Twin          Action = "idempotent"
 
 	LevelUp   Action = "level-up"
 	LevelDown Action = "level-down"

@@ -29,6 +29,7 @@ type Bench struct {
 
 	Predictions []screen.Prediction
 	kept
+	tried []screen.CrashResult
 }
 
 // New makes the fake of the shop example.
