@@ -80,6 +80,8 @@ func TestDepth(t *testing.T) {
 		{strings.Repeat("EXPLAIN ", n), "SELECT 1", ""},
 		{"SELECT a", strings.Repeat("::INT", n), ""},
 		{"SELECT * FROM a", strings.Repeat(" JOIN a", n), ""},
+		{"SELECT 1", strings.Repeat(" + 1", n), ""},
+		{"SELECT a", strings.Repeat(" = a", n), ""},
 		{"SELECT 1", strings.Repeat(" UNION SELECT 1", n), ""},
 		{"FROM t", strings.Repeat(" |> WHERE a UNION TABLE t", n), ""},
 		{"SELECT * FROM ((SELECT * FROM (" + strings.Repeat("(SELECT * FROM ((", 40), "SELECT 1", strings.Repeat(") a JOIN b) x", 40)},

@@ -146,11 +146,12 @@ func (p *parser) is(x Expr, start int) Expr {
 // operand reads comparisons and what binds tighter.
 func (p *parser) operand() Expr {
 	x := p.value(0)
-	for {
+	for n := 0; ; n++ {
 		op := p.comparison()
 		if op == "" {
 			return x
 		}
+		p.chained(n)
 		y := p.value(0)
 		x = &Binary{p.from(x.Pos().Start), op, x, y}
 	}
@@ -222,13 +223,22 @@ func (p *parser) value(level int) Expr {
 		return p.unary()
 	}
 	x := p.value(level + 1)
-	for {
+	for n := 0; ; n++ {
 		op := p.binaryOp(level)
 		if op == "" {
 			return x
 		}
+		p.chained(n)
 		y := p.value(level + 1)
 		x = &Binary{p.from(x.Pos().Start), op, x, y}
+	}
+}
+
+// chained bounds a chain of binary operators, which makes a tree as deep as it is long: every level of it has
+// the text of all below.
+func (p *parser) chained(n int) {
+	if n > 10*maxDepth {
+		p.failAt(p.tok().Span, errs.New("FAILED_TO_PARSE_TOO_COMPLEX"))
 	}
 }
 

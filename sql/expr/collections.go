@@ -97,7 +97,16 @@ func collectionFunctions() []Function {
 			if r.null(1) {
 				return errNull
 			}
-			for range r.i32(1) {
+			n := max(0, r.i32(1))
+			if err := fitsArray("array_repeat", uint64(n)); err != nil {
+				return err
+			}
+			for k := range n {
+				if k%checkEvery == 0 {
+					if err := a.fits(); err != nil {
+						return err
+					}
+				}
 				a.Kid(0).Append(r.args[0], r.i)
 			}
 			a.End()
@@ -600,6 +609,9 @@ func buildArrayJoin(c *Call) (Expr, error) {
 				dst = append(dst, r.bytes(1)...)
 			}
 			first = false
+			if err := fitsText(int64(len(dst))); err != nil {
+				return dst, err
+			}
 			if null {
 				dst = append(dst, r.bytes(2)...)
 			} else {

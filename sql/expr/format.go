@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
@@ -49,12 +50,13 @@ type formatSpec struct {
 	conv                                          byte
 }
 
-func badFormat(message string) error { return errs.New("INTERNAL_ERROR", "message", message) }
+// badFormat says what is wrong with a format; Spark lets Java's exception through, which has no condition.
+func badFormat(message string) error { return errs.New("INVALID_FORMAT_STRING", "message", message) }
 
 // appendFormatted formats the arguments behind the first by the first.
 func appendFormatted(dst []byte, r *row) ([]byte, error) {
 	f := r.bytes(0)
-	next := 1
+	next, last := 1, 0
 	for i := 0; i < len(f); i++ {
 		if f[i] != '%' {
 			dst = append(dst, f[i])
@@ -67,6 +69,11 @@ func appendFormatted(dst []byte, r *row) ([]byte, error) {
 		if n := digitRun(f[i:], 9); n > 0 && i+n < len(f) && f[i+n] == '$' {
 			index, _ = strconv.Atoi(string(f[i : i+n]))
 			i += n + 1
+		} else if i < len(f) && f[i] == '<' { // the argument of the format before
+			if index = last; index == 0 {
+				return dst, badFormat("Format specifier '%<'")
+			}
+			i++
 		}
 	flags:
 		for ; i < len(f); i++ {
@@ -89,17 +96,23 @@ func appendFormatted(dst []byte, r *row) ([]byte, error) {
 				break flags
 			}
 		}
-		if n := digitRun(f[i:], 9); n > 0 {
-			s.width, _ = strconv.Atoi(string(f[i : i+n]))
+		if n := digitRun(f[i:], len(f)); n > 0 {
+			s.width = formatNumber(f[i : i+n])
 			i += n
 		}
 		if i < len(f) && f[i] == '.' {
-			n := digitRun(f[i+1:], 9)
-			s.precision, _ = strconv.Atoi(string(f[i+1 : i+1+n]))
+			n := digitRun(f[i+1:], len(f))
+			s.precision = formatNumber(f[i+1 : i+1+n])
 			i += n + 1
 		}
 		if i >= len(f) {
 			return dst, badFormat("Conversion = '%'")
+		}
+		if max(s.width, s.precision) > math.MaxInt32 {
+			return dst, badFormat("a width or precision is no INT")
+		}
+		if err := fitsText(int64(len(dst)) + int64(max(s.width, s.precision, 0))); err != nil {
+			return dst, err
 		}
 		s.conv = f[i]
 		switch s.conv {
@@ -118,6 +131,10 @@ func appendFormatted(dst []byte, r *row) ([]byte, error) {
 			arg = next
 			next++
 		}
+		last = arg
+		if flags := s.unfit(); flags != "" {
+			return dst, badFormat("Conversion = " + string(s.conv) + ", Flags = " + flags)
+		}
 		if arg >= len(r.args) {
 			return dst, badFormat("Format specifier '" + string(f[start:i+1]) + "'")
 		}
@@ -127,6 +144,40 @@ func appendFormatted(dst []byte, r *row) ([]byte, error) {
 		}
 	}
 	return dst, nil
+}
+
+// formatNumber is the value of digits, or more than any INT.
+func formatNumber(digits []byte) int {
+	n, err := strconv.Atoi(string(digits))
+	if err != nil && len(digits) > 0 {
+		return math.MaxInt
+	}
+	return n
+}
+
+// unfit gives flags that are of no use for the conversion or contradict each other, for which Java fails.
+func (s *formatSpec) unfit() string {
+	switch lower := s.conv | 0x20; {
+	case (s.minus || s.zero) && s.width == 0:
+		return "- or 0 without a width"
+	case s.minus && s.zero:
+		return "-0"
+	case s.plus && s.space:
+		return "+ "
+	case lower == 'c' && (s.precision >= 0 || s.sharp || s.plus || s.space || s.zero || s.group || s.paren):
+		return "another than -"
+	case (lower == 's' || lower == 'b' || lower == 'h') && (s.sharp || s.plus || s.space || s.zero || s.group || s.paren):
+		return "another than -"
+	case s.conv == 'd' && (s.sharp || s.precision >= 0):
+		return "# or a precision"
+	case (lower == 'x' || s.conv == 'o') && (s.plus || s.space || s.group || s.paren || s.precision >= 0):
+		return "another than -, # and 0"
+	case lower == 'e' && s.group:
+		return ","
+	case lower == 'g' && s.sharp:
+		return "#"
+	}
+	return ""
 }
 
 func (s *formatSpec) pad(dst, text []byte) []byte {
@@ -176,6 +227,9 @@ func (s *formatSpec) append(dst []byte, r *row, k int) ([]byte, error) {
 		if !v.Type.IsIntegral() || kind == types.BigInt {
 			return dst, mismatch()
 		}
+		if n := integralAt(v, r.i); n < 0 || n > utf8.MaxRune {
+			return dst, badFormat("Code point = " + strconv.FormatInt(n, 16))
+		}
 		text = append(text, string(rune(integralAt(v, r.i)))...)
 	case s.conv == 'd' || lower == 'x' || s.conv == 'o':
 		if !whole {
@@ -202,8 +256,8 @@ func (s *formatSpec) append(dst []byte, r *row, k int) ([]byte, error) {
 			text = append(text, map[int]string{8: "0", 16: "0x"}[base]...)
 		}
 		text = strconv.AppendUint(text, u, base)
-		for s.zero && len(text) < s.width {
-			text = append([]byte{'0'}, text...)
+		if missing := s.width - len(text); s.zero && missing > 0 {
+			text = append(bytes.Repeat([]byte{'0'}, missing), text...)
 		}
 	default:
 		var x float64

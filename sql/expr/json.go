@@ -252,7 +252,7 @@ func constSchema(e Expr, c Conf) (types.DataType, error) {
 	if sch, err2 := types.ParseDDL(s); err2 == nil && len(sch) > 0 {
 		return types.StructOf(sch...), nil
 	}
-	if x := errs.As(err); x != nil {
+	if x := errs.As(err); x != nil && x.Condition != "FAILED_TO_PARSE_TOO_COMPLEX" {
 		n := errs.New(x.Condition)
 		n.Params = map[string]string{}
 		for k, v := range x.Params {

@@ -3,6 +3,7 @@ package expr
 import (
 	"fmt"
 	"math/bits"
+	"strings"
 
 	"streamlab/columnar"
 	"streamlab/errs"
@@ -67,7 +68,8 @@ type lazyStep struct {
 
 func (sc *scope) compileLazy(x *Lazy) (int, error) {
 	s := &lazyStep{e: x}
-	key := fmt.Sprintf("%s|%s|%s", x.Name, x.Text, x.Out.SQL())
+	var id strings.Builder
+	fmt.Fprintf(&id, "%s|%s|%s", x.Name, x.Text, x.Out.SQL())
 	constant := true
 	cur := sc
 	for i, a := range x.Args {
@@ -77,7 +79,7 @@ func (sc *scope) compileLazy(x *Lazy) (int, error) {
 				return 0, err
 			}
 			s.blocks = append(s.blocks, lazyBlock{nil, r})
-			key += fmt.Sprint("|", r)
+			fmt.Fprint(&id, "|", r)
 			constant = constant && sc.p.folded[r]
 			continue
 		}
@@ -93,12 +95,13 @@ func (sc *scope) compileLazy(x *Lazy) (int, error) {
 			cur = child
 		}
 		for _, l := range leavesOf(a, nil) {
-			key += fmt.Sprintf("|%p", l)
+			fmt.Fprintf(&id, "|%p", l)
 		}
 	}
 	if x.Kind == LazyCoalesce { // a child's steps ran on fewer rows than the next ones': no sharing downwards
 	}
 	det := Deterministic(x)
+	key := id.String()
 	if det {
 		if r, ok := sc.find(key); ok {
 			return r, nil

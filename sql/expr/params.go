@@ -63,6 +63,9 @@ func bytesRows(f func(r *row, dst []byte) ([]byte, error)) Kernel {
 			out, err := f(&r, dst.Data)
 			switch err {
 			case nil:
+				if int64(len(out)) > maxVector {
+					return tooLarge()
+				}
 				dst.Data = out
 			case errNull:
 				dst.Data = dst.Data[:n]
@@ -143,6 +146,9 @@ func valueRows(f func(r *row, a *Appender) error) Kernel {
 			if err := f(&r, a); err == errNull {
 				a.AppendNull()
 			} else if err != nil {
+				return err
+			}
+			if err := a.fits(); err != nil {
 				return err
 			}
 		}

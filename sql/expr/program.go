@@ -343,6 +343,9 @@ func runKernel(p *Program, e *Scalar, dst *columnar.Vec, argv []*columnar.Vec, n
 	}
 	dst.Const = isConst
 	if !e.Alias {
+		if int64(len(dst.Data)) > maxVector {
+			return tooLarge()
+		}
 		closeGaps(dst)
 	}
 	return nil

@@ -169,8 +169,8 @@ func (p *pattern) find(s []byte, from int) ([]int, error) {
 	// The backtracking engine counts in characters.
 	text := string(s)
 	m, err := p.back.FindStringMatchStartingAt(text, from)
-	if err != nil {
-		return nil, errs.Wrap(err, "INVALID_PARAMETER_VALUE.PATTERN", "functionName", "`regexp`", "parameter", "`regexp`", "value", quoteSQL(p.text))
+	if err != nil { // the one error of a match: it took too long
+		return nil, errs.Wrap(err, "REGEX_TIMEOUT", "pattern", quoteSQL(p.text), "seconds", int(regexTimeout/time.Second))
 	}
 	if m == nil {
 		return nil, nil
@@ -439,7 +439,7 @@ func buildRegexpReplace(c *Call) (Expr, error) {
 					}
 				}
 				done = loc[1]
-				return nil
+				return fitsText(int64(len(dst)))
 			})
 			return append(dst, s[done:]...), err
 		})

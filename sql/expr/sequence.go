@@ -85,10 +85,18 @@ func integralSequence(r *row, a *Appender) error {
 	} else if step < 0 {
 		n += (uint64(from) - uint64(to)) / -uint64(step)
 	}
-	if n > maxArray {
-		return errs.New("COLLECTION_SIZE_LIMIT_EXCEEDED.PARAMETER", "numberOfElements", n, "functionName", "`sequence`", "maxRoundedArrayLength", maxArray, "parameter", "`count`")
+	if err := fitsArray("sequence", n); err != nil {
+		return err
+	}
+	if err := fitsText(a.size() + int64(n)); err != nil { // an element has a byte at least
+		return err
 	}
 	for k := range int64(n) {
+		if k%checkEvery == 0 {
+			if err := a.fits(); err != nil {
+				return err
+			}
+		}
 		a.Kid(0).appendIntegral(from + k*step)
 	}
 	a.End()
@@ -143,8 +151,10 @@ func temporalSequence(r *row, a *Appender) error {
 		if !ok || size >= 0 && x > stop || size < 0 && x < stop {
 			break
 		}
-		if k > maxArray {
-			return errs.New("COLLECTION_SIZE_LIMIT_EXCEEDED.PARAMETER", "numberOfElements", k, "functionName", "`sequence`", "maxRoundedArrayLength", maxArray, "parameter", "`count`")
+		if k%checkEvery == 0 {
+			if err := a.fits(); err != nil {
+				return err
+			}
 		}
 		if date {
 			a.Kid(0).appendIntegral(floorDiv(x, microsPerDay))

@@ -50,17 +50,20 @@ func stringFunctions() []Function {
 	add(fn("initcap(str)", "Upper case for the first letter of each word, lower for the others; blanks separate words.", text("s", bytesToBytes(appendInitcap))))
 	add(fn("reverse(expr)", "A text or an array backwards.", buildReverse))
 	add(fn("repeat(str, n)", "The text n times.", text("si", bytesRows(func(r *row, dst []byte) ([]byte, error) {
-		s := r.bytes(0)
-		if err := fitsText(int64(len(dst)) + int64(len(s))*int64(r.i32(1))); err != nil {
+		s, n := r.bytes(0), max(0, r.i32(1))
+		if len(s) == 0 {
+			return dst, nil
+		}
+		if err := fitsText(int64(len(dst)) + int64(len(s))*int64(n)); err != nil {
 			return dst, err
 		}
-		for range r.i32(1) {
+		for range n {
 			dst = append(dst, s...)
 		}
 		return dst, nil
 	}))))
 	add(fn("space(n)", "n blanks.", text("i", bytesRows(func(r *row, dst []byte) ([]byte, error) {
-		if err := fitsText(int64(len(dst)) + int64(r.i32(0))); err != nil {
+		if err := fitsText(int64(len(dst)) + int64(max(0, r.i32(0)))); err != nil {
 			return dst, err
 		}
 		for range r.i32(0) {
@@ -113,6 +116,9 @@ func stringFunctions() []Function {
 				i := bytes.Index(s, old)
 				if i < 0 {
 					return append(dst, s...), nil
+				}
+				if err := fitsText(int64(len(dst) + i + len(r.bytes(2)))); err != nil {
+					return dst, err
 				}
 				dst = append(append(dst, s[:i]...), r.bytes(2)...)
 				s = s[i+len(old):]
@@ -194,14 +200,6 @@ func stringFunctions() []Function {
 		return lit, nil
 	}))
 	return out
-}
-
-// fitsText refuses to make more text than the vectors of one evaluation can hold.
-func fitsText(n int64) error {
-	if n > maxInt32 {
-		return errs.New("UNSUPPORTED_FEATURE", "feature", "more than 2 GiB of text at a time")
-	}
-	return nil
 }
 
 func countRunes(s []byte) int {

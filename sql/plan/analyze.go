@@ -70,6 +70,7 @@ func Analyze(stmt sql.Statement, c *catalog.Catalog, conf Conf) (n Node, err err
 type analyzer struct {
 	cat   *catalog.Catalog
 	conf  Conf
+	last  lastPlace
 	text  string
 	ctes  *cteScope
 	views []string // being expanded, against cycles

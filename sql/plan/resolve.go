@@ -2,8 +2,10 @@ package plan
 
 import (
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
+	"unicode/utf8"
 
 	"streamlab/errs"
 	"streamlab/sql"
@@ -50,9 +52,39 @@ func (x *resolver) build(at sql.Node, name string, args ...expr.Expr) expr.Expr 
 
 func (x *resolver) place(at sql.Node, e expr.Expr) {
 	if x.a.text != "" && at.Pos().End > 0 {
-		pos, _ := x.a.placed(at.Pos())
-		expr.SetPos(e, pos)
+		expr.SetPos(e, x.a.placeOf(at.Pos()))
 	}
+}
+
+// placeOf is placed without the line. It goes on from the place it gave last, as expressions mostly come in the
+// order of the text: a condition of thousands of terms is not read thousands of times.
+func (a *analyzer) placeOf(s sql.Span) errs.Pos {
+	if len(a.conf.Params) > 0 || len(a.conf.Positional) > 0 || s.Start > len(a.text) || s.End > len(a.text) || s.End < s.Start {
+		pos, _ := a.placed(s)
+		return pos
+	}
+	l := &a.last
+	if l.text != a.text || l.offset > s.Start {
+		*l = lastPlace{text: a.text, line: 1, col: 1}
+	}
+	between := a.text[l.offset:s.Start]
+	if n := strings.Count(between, "\n"); n > 0 {
+		l.line, l.col = l.line+n, 1
+		between = between[strings.LastIndexByte(between, '\n')+1:]
+	}
+	l.col += utf8.RuneCountInString(between)
+	l.offset = s.Start
+	own := a.text[s.Start:s.End]
+	if i := strings.IndexByte(own, '\n'); i >= 0 {
+		own = own[:i]
+	}
+	return errs.Pos{Line: l.line, Col: l.col, Length: max(1, utf8.RuneCountInString(own))}
+}
+
+// lastPlace is where placeOf counted to.
+type lastPlace struct {
+	text              string
+	offset, line, col int
 }
 
 func (x *resolver) exprs(list []sql.Expr) []expr.Expr {
@@ -208,11 +240,48 @@ var binaryNames = map[string]string{"+": "add", "-": "subtract", "*": "multiply"
 	"=": "equalto", "!=": "not", "<>": "not", "<=>": "equalnullsafe", "<": "lessthan", "<=": "lessthanorequal", ">": "greaterthan",
 	">=": "greaterthanorequal", "AND": "and", "OR": "or", "||": "concat", "&": "bitwiseand", "|": "bitwiseor", "^": "bitwisexor"}
 
+// maxTerms bounds a chain of AND or OR: beyond it printing and compiling take longer than a user waits.
+const maxTerms = 25_000
+
+// balanced is a chain of AND or OR as Spark builds it: halved again and again, so that thousands of terms make
+// a tree that is not as deep as it is long, and print and compile in proportion to their number.
+func (x *resolver) balanced(n *sql.Binary) expr.Expr {
+	var terms []sql.Expr
+	left := sql.Expr(n)
+	for {
+		b, ok := left.(*sql.Binary)
+		if !ok || b.Op != n.Op {
+			break
+		}
+		terms = append(terms, b.Y)
+		left = b.X
+	}
+	terms = append(terms, left)
+	slices.Reverse(terms)
+	if len(terms) > maxTerms {
+		x.fail(n, "FAILED_TO_PARSE_TOO_COMPLEX")
+	}
+	es := x.exprs(terms)
+	name := strings.ToLower(n.Op)
+	var half func(es []expr.Expr) expr.Expr
+	half = func(es []expr.Expr) expr.Expr {
+		if len(es) == 1 {
+			return es[0]
+		}
+		mid := (len(es) + 1) / 2
+		return x.build(n, name, half(es[:mid]), half(es[mid:]))
+	}
+	return half(es)
+}
+
 func (x *resolver) binary(n *sql.Binary) expr.Expr {
 	for _, side := range []sql.Expr{n.X, n.Y} {
 		if _, ok := side.(*sql.Star); ok {
 			x.starIn = binaryNames[strings.ToUpper(n.Op)]
 		}
+	}
+	if n.Op == "AND" || n.Op == "OR" {
+		return x.balanced(n)
 	}
 	l, r := x.expr(n.X), x.expr(n.Y)
 	switch n.Op {

@@ -129,6 +129,9 @@ func (x *resolver) timeWindow(f *sql.FuncCall) expr.Expr {
 
 func sourceText(x *resolver, e sql.Expr) string { return x.expr(e).String() }
 
+// maxWindows bounds how many windows a row may be in: each is a row of what comes next.
+const maxWindows = 100_000
+
 func (x *resolver) windowBounds(f *sql.FuncCall, text string, size, slide, start int64) {
 	outOfRange := func(name string, v int64) {
 		x.fail(f, "DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE", "sqlExpr", `"`+text+`"`, "exprName", "`"+name+"`",
@@ -143,6 +146,8 @@ func (x *resolver) windowBounds(f *sql.FuncCall, text string, size, slide, start
 		outOfRange("window_duration", size)
 	case slide <= 0:
 		outOfRange("slide_duration", slide)
+	case size/slide >= maxWindows:
+		x.fail(f, "TOO_MANY_WINDOWS", "sqlExpr", `"`+text+`"`, "windows", size/slide, "limit", maxWindows)
 	case slide > size:
 		constraint("slide_duration", slide, "<=", "window_duration", size)
 	case max(start, -start) >= slide:

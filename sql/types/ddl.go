@@ -50,6 +50,7 @@ type ddlParser struct {
 	start  int // of the current token
 	tok    string
 	quoted byte // '`' or '\'' or '"' if the token was quoted; tok is then its content
+	depth  int  // of the type that is read
 	err    error
 }
 
@@ -195,7 +196,14 @@ var plainTypes = map[string]Kind{"boolean": Boolean, "tinyint": TinyInt, "byte":
 	"double": Double, "string": String, "binary": Binary, "date": Date, "timestamp": Timestamp,
 	"timestamp_ltz": Timestamp, "timestamp_ntz": TimestampNTZ, "void": Null, "null": Null, "variant": Variant}
 
+// maxDepth bounds the nesting of types: all that is done with a type costs with its depth.
+const maxDepth = 500
+
 func (p *ddlParser) dataType() (DataType, error) {
+	if p.depth++; p.depth > maxDepth {
+		return DataType{}, p.failAt(p.start, "FAILED_TO_PARSE_TOO_COMPLEX")
+	}
+	defer func() { p.depth-- }()
 	if p.err != nil || p.quoted != 0 || p.tok == "" || !wordByte(p.tok[0]) {
 		return DataType{}, p.unexpected()
 	}

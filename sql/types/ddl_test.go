@@ -1,6 +1,7 @@
 package types
 
 import (
+	"strings"
 	"testing"
 
 	"streamlab/errs"
@@ -29,7 +30,8 @@ func TestParseDDL(t *testing.T) {
 func TestParseTypeErrors(t *testing.T) {
 	for text, want := range map[string]string{"foo": "UNSUPPORTED_DATATYPE", "string(5)": "UNSUPPORTED_DATATYPE",
 		"varchar": "DATATYPE_MISSING_SIZE", "array": "INCOMPLETE_TYPE_DEFINITION.ARRAY", "decimal(39)": "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION",
-		"int int": "PARSE_SYNTAX_ERROR", "struct<a>": "PARSE_SYNTAX_ERROR", "": "PARSE_SYNTAX_ERROR", "map<int>": "PARSE_SYNTAX_ERROR"} {
+		"int int": "PARSE_SYNTAX_ERROR", "struct<a>": "PARSE_SYNTAX_ERROR", "": "PARSE_SYNTAX_ERROR", "map<int>": "PARSE_SYNTAX_ERROR",
+		strings.Repeat("array<", 5000) + "int" + strings.Repeat(">", 5000): "FAILED_TO_PARSE_TOO_COMPLEX"} {
 		_, err := ParseType(text)
 		if !errs.Has(err, want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
