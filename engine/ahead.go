@@ -24,7 +24,7 @@ type nextBatch struct {
 // due says that a next batch would begin at once, were there data for it.
 func (d *driver) due() bool {
 	t := d.p.w.trigger
-	return (t.kind == availableNow || t.kind == processingTime && t.every == 0) && d.q.stopRequested() == keepRunning &&
+	return d.async == nil && (t.kind == availableNow || t.kind == processingTime && t.every == 0) && d.q.stopRequested() == keepRunning &&
 		(d.p.w.maxBatches == 0 || d.batches+1 < d.p.w.maxBatches)
 }
 
@@ -69,11 +69,11 @@ func (d *driver) ahead(ctx context.Context, watermark int64) (*store.OffsetEntry
 	now := d.s.now()
 	n.timestamp, n.took = max(d.timestamp, now.UnixMilli()), now.Sub(began).Milliseconds()
 	d.next = n
-	e := &store.OffsetEntry{BatchWatermarkMs: watermark, BatchTimestampMs: n.timestamp, Conf: d.pinned}
+	e := store.OffsetEntry{BatchWatermarkMs: watermark, BatchTimestampMs: n.timestamp, Conf: d.pinned}.WithSkipped(d.skipped)
 	for _, k := range d.scans {
 		e.Offsets = append(e.Offsets, string(n.ends[k]))
 	}
-	return e, nil
+	return &e, nil
 }
 
 // adopt makes the batch that was planned ahead, and whose offsets are logged, the one to run.

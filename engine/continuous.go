@@ -210,7 +210,7 @@ func (e *epochs) run(ctx context.Context) error {
 	}
 	d.status("Committing epoch "+strconv.FormatInt(d.batch, 10), nil)
 	err = d.timed("commitOffsets", func() error {
-		if err := d.cp.Begin(d.batch).Commit(store.CommitEntry{NextBatchWatermarkMs: 0}, nil); err != nil {
+		if err := d.cp.Begin(d.slot()).Commit(store.CommitEntry{NextBatchWatermarkMs: 0}, nil); err != nil {
 			return err
 		}
 		for _, x := range d.sources {
@@ -261,7 +261,7 @@ func (e *epochs) log() error {
 		x.end = o
 	}
 	e.ended = true
-	return d.timed("walCommit", func() error { return d.cp.LogOffsets(d.batch, d.entry()) })
+	return d.timed("walCommit", func() error { return d.cp.LogOffsets(d.slot(), d.entry()) })
 }
 
 // through pushes one arrival through the plan.

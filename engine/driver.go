@@ -56,6 +56,8 @@ type driver struct {
 	recent      []Progress
 	samples     samples
 	observed    map[string]json.RawMessage // of the batch
+	async       *asyncProgress             // nil: every batch is recorded
+	skipped     int64                      // batches before this one that have no record
 }
 
 // querySource is a source as one query reads it.
@@ -88,6 +90,9 @@ func (d *driver) run(ctx context.Context) error {
 		return err
 	}
 	if err := d.recover(ctx); err != nil {
+		return err
+	}
+	if err := d.beginAsync(); err != nil {
 		return err
 	}
 	d.q.publish(func(s *Snapshot) {
@@ -351,6 +356,8 @@ func (d *driver) recover(ctx context.Context) error {
 		d.batch = 0
 	}
 	if isPending || committed {
+		d.skipped = entry.Skipped()
+		d.batch += d.skipped
 		if len(entry.Offsets) != len(d.scans) {
 			return errs.New("SOURCE_SET_CHANGED", "stored", len(entry.Offsets), "current", len(d.scans))
 		}
@@ -362,13 +369,13 @@ func (d *driver) recover(ctx context.Context) error {
 				d.sources[k].committed = sources.Offset(entry.Offsets[i])
 			}
 		}
-		if isPending && d.batch > 0 {
-			prev, ok, err := d.cp.Offsets(d.batch - 1)
+		if isPending && d.slot() > 0 {
+			prev, ok, err := d.cp.Offsets(d.slot() - 1)
 			if err != nil {
 				return err
 			}
 			if !ok {
-				return errs.New("CHECKPOINT_LOG_ENTRY_MISSING", "batchId", d.batch-1)
+				return errs.New("CHECKPOINT_LOG_ENTRY_MISSING", "batchId", d.slot()-1)
 			}
 			for i, k := range d.scans {
 				d.sources[k].committed = sources.Offset(prev.Offsets[i])
@@ -491,7 +498,10 @@ func (d *driver) construct(ctx context.Context) error {
 	d.timestamp = max(d.timestamp, d.s.now().UnixMilli())
 	return d.timed("walCommit", func() error {
 		d.status("Writing offsets to log", nil)
-		if err := d.cp.LogOffsets(d.batch, d.entry()); err != nil {
+		if d.async != nil {
+			return d.logNowAndThen(ctx)
+		}
+		if err := d.cp.LogOffsets(d.slot(), d.entry()); err != nil {
 			return err
 		}
 		return d.planned(ctx)
@@ -515,7 +525,7 @@ func (d *driver) planned(ctx context.Context) error {
 }
 
 func (d *driver) entry() store.OffsetEntry {
-	e := store.OffsetEntry{BatchWatermarkMs: d.watermark, BatchTimestampMs: d.timestamp, Conf: d.pinned}
+	e := store.OffsetEntry{BatchWatermarkMs: d.watermark, BatchTimestampMs: d.timestamp, Conf: d.pinned}.WithSkipped(d.skipped)
 	for _, k := range d.scans {
 		e.Offsets = append(e.Offsets, string(d.sources[k].end))
 	}
@@ -572,7 +582,7 @@ func (d *driver) runBatch(ctx context.Context) error {
 		late = 0
 	}
 	rec := d.q.recordings.wrap(d.batch, inputs)
-	b := d.cp.Begin(d.batch)
+	b := d.cp.Begin(d.slot())
 	defer b.Discard() // does nothing after the commit
 	task := &exec.Task{State: b, Batch: d.batch, Inputs: inputs, NowMicros: d.timestamp * 1000, LateWatermarkMs: late,
 		EvictWatermarkMs: d.watermark}
@@ -630,6 +640,9 @@ func (d *driver) runBatch(ctx context.Context) error {
 	err = d.timed("commitOffsets", func() error {
 		if err := d.plan.Save(b); err != nil {
 			return err
+		}
+		if d.async != nil {
+			return d.commitNowAndThen(b, mark)
 		}
 		return b.Commit(store.CommitEntry{NextBatchWatermarkMs: mark}, next)
 	})

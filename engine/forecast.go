@@ -96,6 +96,7 @@ func (w *DataStreamWriter) Forecast(ctx context.Context, cp *store.Checkpoint, p
 func (d *driver) foresee(f *Forecast) error {
 	head, committed := d.cp.Head()
 	pending, isPending := d.cp.Pending()
+	skipped := int64(0)
 	if committed {
 		f.Batch = head + 1
 		e, ok, err := d.cp.Offsets(head)
@@ -106,6 +107,8 @@ func (d *driver) foresee(f *Forecast) error {
 			return errs.New("CHECKPOINT_LOG_ENTRY_MISSING", "batchId", head)
 		}
 		f.Start = e.Offsets
+		skipped = e.Skipped()
+		f.Batch += skipped
 		c, _, err := d.cp.Commits(head)
 		if err != nil {
 			return err
@@ -116,6 +119,7 @@ func (d *driver) foresee(f *Forecast) error {
 		f.Start = make([]string, len(d.scans))
 	}
 	if isPending {
+		f.Batch += pending.Skipped() - skipped
 		f.Rerun, f.End, f.Watermark = true, pending.Offsets, pending.BatchWatermarkMs
 		f.Empty = slices.Equal(f.Start, f.End)
 	}

@@ -76,6 +76,11 @@ func (p *prepared) foretell() error {
 	if err := ep.First(); err != nil {
 		return err
 	}
+	if p.async() {
+		if err := refuseState(ep); err != nil {
+			return err
+		}
+	}
 	if k := p.w.trigger.kind; k == continuous || k == realTime {
 		d := &driver{s: p.s, conf: p.conf, p: p, plan: ep}
 		return d.checkEpochs()

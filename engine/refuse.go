@@ -85,28 +85,33 @@ func (p *prepared) refuseContinuous() error {
 	return nil
 }
 
-// refuseAsync says why the offset and commit logs are not written now and then. Spark's reasons come first;
-// then that a record in the checkpoint costs so little here that leaving some out is not offered.
+// refuseAsync makes the checks of asynchronous progress tracking that need no plan, in Spark's order.
 func (p *prepared) refuseAsync() error {
-	async, err := p.w.options.Bool(optionAsync, false)
-	if err != nil {
+	if _, err := p.w.options.Bool(optionAsync, false); err != nil {
 		return err
 	}
 	if _, err := p.w.options.Int(optionAsyncInterval, 1000, -1<<62); err != nil {
 		return err
 	}
-	k := p.w.trigger.kind
-	if !async || k == continuous || k == realTime {
+	if !p.async() {
 		return nil
 	}
-	switch {
-	case p.format.Name != "console" && p.format.Name != "memory" && p.format.Name != "noop" && p.format.Name != "kafka":
+	switch p.format.Name {
+	case "console", "memory", "noop", "kafka", "ForeachWriterTable":
+	default:
 		return errs.New("ASYNC_PROGRESS_TRACKING_NOT_SUPPORTED", "reason", "the sink "+p.format.Name)
-	case k == once || k == availableNow:
+	}
+	if k := p.w.trigger.kind; k == once || k == availableNow {
 		return errs.New("ASYNC_PROGRESS_TRACKING_NOT_SUPPORTED", "reason", "the trigger "+p.w.trigger.String())
 	}
-	return errs.New("UNSUPPORTED_FEATURE", "feature", "The option `"+optionAsync+"`").WithHint(
-		"Leave it out: a commit takes about a tenth of a millisecond here.")
+	return nil
+}
+
+// async tells whether batches are recorded only now and then.
+func (p *prepared) async() bool {
+	on, err := p.w.options.Bool(optionAsync, false)
+	k := p.w.trigger.kind
+	return err == nil && on && k != continuous && k != realTime
 }
 
 func streamsIn(n plan.Node) []*catalog.Stream {

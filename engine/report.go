@@ -65,7 +65,7 @@ func (d *driver) reportBatch() {
 	d.append(p)
 	d.idleAt, d.idleBefore = d.s.now(), true
 	if raw, err := p.MarshalJSON(); err == nil {
-		d.cp.SetProgress(d.batch, raw)
+		d.cp.SetProgress(d.slot(), raw)
 	}
 	d.q.publish(func(s *Snapshot) {
 		s.Batch = d.batch

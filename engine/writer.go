@@ -284,7 +284,7 @@ func (p *prepared) start() (*StreamingQuery, error) {
 		return nil, err
 	}
 	if p.format.Name == "memory" && p.mode != sinks.Complete && !temporary {
-		resumes := p.conf.flag(keyMemoryResume) && memory.Door(s.workspace).Owns(context.Background(), w.name, cp.ID())
+		resumes := p.conf.flag(keyMemoryResume) && !p.async() && memory.Door(s.workspace).Owns(context.Background(), w.name, cp.ID())
 		if _, ok := cp.Head(); ok && !resumes {
 			return fail(errs.New("_LEGACY_ERROR_TEMP_1299", "checkpointPath", filepath.Join(p.checkpoint, "offsets")))
 		}

@@ -22,7 +22,7 @@ func TestTriggersOfALabFile(t *testing.T) {
 		"from: m, format: noop, outputMode: update, trigger: {realTime: 5 minutes}":                                      "STREAMING_REAL_TIME_MODE.OPERATOR_OR_SINK_NOT_IN_ALLOWLIST",
 		"from: m, format: console, outputMode: update, trigger: {realTime: 1 second}":                                    "INVALID_STREAMING_REAL_TIME_MODE_TRIGGER_INTERVAL",
 		"from: m, format: console, outputMode: update, trigger: {realTime: 0 seconds}":                                   "NEGATIVE_TRIGGER_INTERVAL",
-		"from: s, format: console, options: {asyncProgressTrackingEnabled: true}":                                        "UNSUPPORTED_FEATURE",
+		"from: s, format: console, options: {asyncProgressTrackingEnabled: true}":                                        "",
 		"from: s, format: console, trigger: {availableNow: true}, options: {asyncProgressTrackingEnabled: true}":         "ASYNC_PROGRESS_TRACKING_NOT_SUPPORTED",
 		"from: s, format: console, trigger: {continous: 1 second}":                                                       "LAB_UNKNOWN_KEY",
 		"from: s, format: json, path: out, options: {checkpointLocation: chk}, trigger: {continuous: 1 second}":          "UNKNOWN_TRIGGER_TYPE",

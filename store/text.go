@@ -52,10 +52,11 @@ func (c *Checkpoint) Files(sources int) iter.Seq2[string, string] {
 			if err != nil || e.Batch < c.planned-c.retain { // records that a later batch takes away
 				break
 			}
-			if !yield(fmt.Sprintf("offsets/%d", e.Batch), e.Offsets.Text()) {
+			batch := e.Batch + e.Offsets.Skipped()
+			if !yield(fmt.Sprintf("offsets/%d", batch), e.Offsets.Text()) {
 				return
 			}
-			if e.Commit != nil && !yield(fmt.Sprintf("commits/%d", e.Batch), e.Commit.Text()) {
+			if e.Commit != nil && !yield(fmt.Sprintf("commits/%d", batch), e.Commit.Text()) {
 				return
 			}
 		}
