@@ -31,7 +31,9 @@ func (c *stepClock) Now() time.Time {
 	return c.now
 }
 
-func (c *stepClock) Wait(ctx context.Context, _ time.Duration, _ <-chan struct{}) error { return ctx.Err() }
+func (c *stepClock) Wait(ctx context.Context, _ time.Duration, _ <-chan struct{}) error {
+	return ctx.Err()
+}
 
 func (c *stepClock) add(d time.Duration) {
 	c.mu.Lock()

@@ -191,7 +191,26 @@ func (d *decoder) missing(t Text, pos errs.Pos, key, where string) {
 			return
 		}
 	}
+	if d.misspelt(key, where) {
+		return
+	}
 	d.fail(pos, "LAB_MISSING_KEY", "key", key, "where", where)
+}
+
+// misspelt tells whether a key that is missing was told to be written wrongly.
+func (d *decoder) misspelt(key, where string) bool {
+	for _, p := range d.problems {
+		e := errs.As(p)
+		if e == nil || e.Condition != "LAB_UNKNOWN_KEY" || e.Params["where"] != where && !strings.HasPrefix(where, e.Params["where"]+" ") {
+			continue
+		}
+		for _, k := range strings.Split(key, " or ") {
+			if hinted(e.Hint) == k {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // fields calls the reader of every key of a mapping and refuses keys without one.
@@ -430,7 +449,7 @@ func (d *decoder) table(l *Lab, name Text, v *value) {
 			}
 		},
 	})
-	if t.Format.Value == "" && t.Rows == nil {
+	if t.Format.Value == "" && t.Rows == nil && !d.misspelt("format", "table `"+name.Value+"`") {
 		d.fail(name.Pos, "LAB_MISSING_KEY", "key", "format", "where", "table `"+name.Value+"`")
 	}
 	l.Tables = append(l.Tables, t)
@@ -583,22 +602,28 @@ func nearest(key string, names []string) string {
 	return best
 }
 
+// edits is how many letters have to be written, left out, changed or swapped with their neighbour.
 func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
 	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := rows[i-1][j-1]
+			if a[i-1] != b[j-1] {
 				cost++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+			best := min(cost, rows[i-1][j]+1, rows[i][j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				best = min(best, rows[i-2][j-2]+1)
+			}
+			rows[i][j] = best
 		}
 	}
-	return row[len(b)]
+	return rows[len(a)][len(b)]
 }

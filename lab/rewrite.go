@@ -180,7 +180,7 @@ func plainFits(s string, flow bool) bool {
 		strings.ContainsAny(s, "\n\t") || !utf8.ValidString(s) || strings.ContainsRune("!&*-?|>@`'\"%{}[],#=<", rune(s[0])) {
 		return false
 	}
-	return !flow || !strings.ContainsAny(s, ",[]{}")
+	return !flow || !strings.ContainsAny(s, ",[]{}:")
 }
 
 // yamlText writes a text as a YAML scalar on one line.

@@ -104,7 +104,7 @@ const mostFixes = 4
 // with new ones. Where nothing does, two recipes are put together: the second against the reason that the
 // first has led to.
 func fixesOf(ctx context.Context, l *Lab, file string, text []byte, c engine.Config, p Problem, all []Problem) []Fix {
-	f := &finder{ctx: ctx, file: file, conf: c, before: map[string]bool{}, seen: map[string]bool{}}
+	f := &finder{ctx: ctx, file: file, conf: c, before: map[string]bool{}, seen: map[string]bool{}, first: key(p)}
 	for _, o := range all {
 		f.before[key(o)] = true
 	}
@@ -129,6 +129,7 @@ type finder struct {
 	conf   engine.Config
 	before map[string]bool // problems that the lab has anyway
 	seen   map[string]bool // texts that were tried
+	first  string          // the problem that the search is about
 }
 
 // halfway is a candidate that has led to another reason.
@@ -171,9 +172,8 @@ func (f *finder) try(l *Lab, text []byte, p Problem) (good []Fix, open []halfway
 			var own, other []Problem
 			for _, o := range left {
 				switch {
-				case o.Query == p.Query && o.Condition == p.Condition && o.Message() == p.Message():
+				case key(o) == f.first || key(o) == key(p):
 					other = append(other, o) // the same again: no fix
-				case f.before[key(o)] && o.Query != p.Query:
 				case f.before[key(o)]:
 				case o.Query == p.Query:
 					own = append(own, o)
