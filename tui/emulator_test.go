@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -84,23 +83,8 @@ func (e *emulated) await(t *testing.T, what string, ok func(rows []string) bool)
 // A run of the whole program on an emulated terminal.
 func newRun(t *testing.T, w, h int, bench screen.Workbench) (*emulated, io.Writer) {
 	e := newEmulated(w, h)
-	in, keys := io.Pipe()
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() {
-		ended <- RunContext(ctx, Options{Gallery: screentest.Gallery{}, Workbench: bench, Look: term.Look{Theme: "terminal"},
-			In: in, Out: sized{e}, clock: func() time.Time { return screentest.Now }, zone: time.UTC})
-	}()
-	t.Cleanup(func() {
-		cancel()
-		keys.Close()
-		select {
-		case <-ended:
-		case <-time.After(20 * time.Second):
-			t.Error("it did not end")
-		}
-		e.em.Close()
-	})
+	t.Cleanup(func() { e.em.Close() })
+	_, keys := runOn(t, sized{e}, bench)
 	return e, keys
 }
 

@@ -54,9 +54,10 @@ func newPalette(m *model) *palette {
 		p.all = append(p.all, item{text: "go " + safe.Text(name, 60), run: func(m *model) tea.Cmd { return m.goTo(name, -1) }})
 	}
 	add(screen.Everywhere, true)
-	for _, sc := range []screen.Scope{screen.InQueries, screen.InBatches, screen.InCharts, screen.InModes, screen.InCrash, screen.InBatch, screen.InCheckpoint,
-		screen.InSQL, screen.InLabs, screen.InEvents} {
-		add(sc, sc == s.Scope())
+	for i := range m.keys.bindings { // all other places, in the order of the table
+		if sc := m.keys.bindings[i].Scope; sc != screen.Everywhere {
+			add(sc, sc == s.Scope())
+		}
 	}
 	return p
 }

@@ -11,6 +11,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"streamlab/tui/screen"
 	"streamlab/tui/screen/screentest"
 	"streamlab/tui/term"
 )
@@ -49,6 +50,33 @@ func (s *sink) await(t *testing.T, from int, text string) int {
 			t.Fatalf("%q did not come; there is %q", text, s.buf.String()[from:])
 		}
 	}
+}
+
+func (s *sink) text(from int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.String()[from:]
+}
+
+// runOn runs the whole program with its output into out; the test's end ends it.
+func runOn(t *testing.T, out io.Writer, bench screen.Workbench) (context.CancelFunc, io.Writer) {
+	in, keys := io.Pipe()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- RunContext(ctx, Options{Gallery: screentest.Gallery{}, Workbench: bench, Look: term.Look{Theme: "terminal"},
+			In: in, Out: out, clock: func() time.Time { return screentest.Now }, zone: time.UTC})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		keys.Close()
+		select {
+		case <-ended:
+		case <-time.After(20 * time.Second):
+			t.Error("it did not end")
+		}
+	})
+	return cancel, keys
 }
 
 // The whole program on pipes: first frame, keys one by one and in bursts, quitting with the question.

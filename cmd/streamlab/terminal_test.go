@@ -174,3 +174,43 @@ func TestTheTerminalIsLeftAsItWas(t *testing.T) {
 		})
 	}
 }
+
+// A terminal that answers nothing delays nothing: no command asks it anything.
+func TestNothingIsAskedOfTheTerminal(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("STREAMLAB_TEST_AS_PROGRAM", "1")
+	for _, args := range [][]string{{"version"}, {"--help"}, {"lab", "ls"}, {}} {
+		term, err := pty.Open(t.TempDir(), 80, 24, self, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "0.1.0"
+		switch {
+		case len(args) == 0:
+			want = "Labs"
+		case args[0] == "--help":
+			want = "Usage"
+		case args[0] == "lab":
+			want = "hello"
+		}
+		began := time.Now()
+		if _, err := term.WaitText(0, 20*time.Second, want); err != nil {
+			t.Fatalf("%v: %v", args, err)
+		}
+		if d := time.Since(began); d > 3*time.Second { // a terminal that is asked and silent costs five
+			t.Errorf("%v took %v", args, d)
+		}
+		out, _ := term.Output(0)
+		for _, question := range []string{"\x1b]11;?", "\x1b]10;?", "\x1b[6n", "\x1b[c", "\x1b[>c", "\x1bP+q", "\x1b[?u"} {
+			if strings.Contains(out, question) {
+				t.Errorf("%v asks the terminal %q", args, question)
+			}
+		}
+		if err := term.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
