@@ -131,11 +131,27 @@ type StateQuery struct {
 func (x *Inspector) Page(ctx context.Context, cp *store.Checkpoint, q StateQuery) (StatePage, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	return x.page(ctx, cp, q)
+}
+
+// Again is Page of state that was read before, for which no checkpoint need be open; ok is false if it is
+// another. What a committed batch left never changes, but a rewind may put another in its place: Release then.
+func (x *Inspector) Again(ctx context.Context, q StateQuery) (p StatePage, ok bool, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.image == nil || x.at.batch != q.Batch || x.at.operator != q.Operator || x.at.store != q.Store {
+		return p, false, nil
+	}
+	p, err = x.page(ctx, nil, q)
+	return p, true, err
+}
+
+// page is Page for who holds mu; cp is nil if the state is there.
+func (x *Inspector) page(ctx context.Context, cp *store.Checkpoint, q StateQuery) (StatePage, error) {
 	if err := ctx.Err(); err != nil { // whoever asked has gone while another read
 		return StatePage{}, err
 	}
-	at := stateAt{cp.ID(), q.Batch, q.Operator, q.Store}
-	if x.image == nil || x.at != at {
+	if at := (stateAt{idOf(cp), q.Batch, q.Operator, q.Store}); cp != nil && (x.image == nil || x.at != at) {
 		x.image = nil // not two at a time
 		m, err := x.read(cp, q.Batch, q.Operator, q.Store, true)
 		if err != nil {
@@ -164,6 +180,13 @@ func (x *Inspector) Page(ctx context.Context, cp *store.Checkpoint, q StateQuery
 		p.Rows = append(p.Rows, rowAt(m, place, zone))
 	}
 	return p, nil
+}
+
+func idOf(cp *store.Checkpoint) string {
+	if cp == nil {
+		return ""
+	}
+	return cp.ID()
 }
 
 // pick lists the places that a filter keeps; nil is all.

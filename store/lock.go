@@ -63,3 +63,13 @@ func readOwner(path string) (pid, host, since string) {
 	}
 	return "unknown", "unknown", "unknown" // the owner has only just taken the lock
 }
+
+// Hold locks a checkpoint without opening it, for whoever is going to move its folder. Errors:
+// CHECKPOINT_IN_USE.
+func Hold(dir string) (release func() error, err error) {
+	f, err := takeLock(dir)
+	if err != nil {
+		return nil, err
+	}
+	return f.Close, nil
+}

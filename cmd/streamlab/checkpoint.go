@@ -8,40 +8,26 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"streamlab/engine"
-	"streamlab/engine/exec"
 	"streamlab/errs"
 	"streamlab/lab"
 	"streamlab/store"
 )
 
-// checkpointAt opens the checkpoint of a query of a lab that no query uses; the caller closes it.
-func (a *app) checkpointAt(ctx context.Context, path, query string) (*store.Checkpoint, *lab.Workbench, error) {
-	w, err := a.open(ctx, path)
-	if err != nil {
-		return nil, nil, err
-	}
-	dir, err := w.Checkpoint(query)
-	if err == nil {
-		var cp *store.Checkpoint
-		if cp, err = openCheckpoint(dir, query); err == nil {
-			return cp, w, nil
-		}
-	}
-	w.Close()
-	return nil, nil, err
-}
-
-func openCheckpoint(dir, query string) (*store.Checkpoint, error) {
-	if dir == "" || !exists(dir) {
-		return nil, errs.New("NO_CHECKPOINT", "query", query)
-	}
-	return store.Open(dir, store.Options{})
+func newCheckpointCommand(a *app) *cobra.Command {
+	c := &cobra.Command{Use: "checkpoint", Short: "Look into checkpoints, and bring them back to an older batch",
+		Long: "NAME is a query of LAB. Without LAB it is a query of the lab file in this folder, or the folder of a checkpoint.\n" +
+			"A query that runs holds its checkpoint: these commands then say by which process, and end with code 5."}
+	c.AddCommand(newCheckpointListCommand(a), newCheckpointShowCommand(a), newCheckpointStateCommand(a), newCheckpointHistoryCommand(a),
+		newCheckpointDiffCommand(a), newCheckpointVerifyCommand(a), newForkCommand(a), newRewindCommand(a), newForgetCommand(a),
+		newCheckpointExportCommand(a), newCheckpointRemoveCommand(a))
+	return c
 }
 
 func newStatusCommand(a *app) *cobra.Command {
@@ -50,27 +36,15 @@ func newStatusCommand(a *app) *cobra.Command {
 		Short: "Say how far each query has come",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.open(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer w.Close()
 			var rows [][]string
-			for _, n := range w.Names() {
-				dir, err := w.Checkpoint(n)
-				if err != nil {
-					return err
-				}
+			err := a.eachCheckpoint(cmd.Context(), args[0], func(n, dir string, cp *store.Checkpoint, err error) error {
 				row := []string{n, "never started", "-", "-"}
 				switch {
 				case dir == "":
 					row[1] = "temporary checkpoint"
-				case exists(dir):
-					cp, err := store.Open(dir, store.Options{})
-					if err != nil {
-						row[1] = conditionOf(err)
-						break
-					}
+				case err != nil:
+					row[1] = conditionOf(err)
+				case cp != nil:
 					if head, ok := cp.Head(); ok {
 						row[1], row[2] = "stopped", fmt.Sprint(head)
 						if c, ok, err := cp.Commits(head); err == nil && ok && c.NextBatchWatermarkMs > 0 {
@@ -80,13 +54,47 @@ func newStatusCommand(a *app) *cobra.Command {
 					if _, pending := cp.Pending(); pending {
 						row[1] = "stopped, a batch is pending"
 					}
-					cp.Close()
 				}
 				rows = append(rows, row)
+				return nil
+			})
+			if err != nil {
+				return err
 			}
 			return a.table("status", []string{"query", "state", "batch", "watermark"}, rows)
 		},
 	}
+}
+
+// eachCheckpoint calls f for every query of a lab: with its open checkpoint, with neither one nor an error if
+// there is none yet, or with why it does not open. dir is "" for a temporary one.
+func (a *app) eachCheckpoint(ctx context.Context, path string, f func(query, dir string, cp *store.Checkpoint, err error) error) (err error) {
+	w, err := a.open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	for _, n := range w.Names() {
+		if err := eachOf(w, n, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func eachOf(w *lab.Workbench, query string, f func(query, dir string, cp *store.Checkpoint, err error) error) error {
+	dir, err := w.Checkpoint(query)
+	if err != nil {
+		return err
+	}
+	if dir == "" || !exists(dir) {
+		return f(query, dir, nil, nil)
+	}
+	cp, err := openCheckpoint(dir, query)
+	if err != nil {
+		return f(query, dir, nil, err)
+	}
+	return errors.Join(f(query, dir, cp, nil), cp.Close())
 }
 
 func newProgressCommand(a *app) *cobra.Command {
@@ -96,22 +104,18 @@ func newProgressCommand(a *app) *cobra.Command {
 		Short: "Print stored progress, one JSON a line",
 		Args:  cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cp, w, err := a.checkpointAt(cmd.Context(), args[0], args[1])
-			if err != nil {
-				return err
-			}
-			defer w.Close()
-			defer cp.Close()
-			from, to := cp.Retained()
-			if last > 0 {
-				from = max(from, to-int64(last)+1)
-			}
-			for n := from; n <= to; n++ {
-				if p, ok := cp.Progress(n); ok {
-					fmt.Fprintf(a.out, "%s\n", p)
+			return a.look(cmd, args, func(x *looking) error {
+				from, to := x.cp.Retained()
+				if last > 0 {
+					from = max(from, to-int64(last)+1)
 				}
-			}
-			return nil
+				for n := from; n <= to; n++ {
+					if p, ok := x.cp.Progress(n); ok {
+						fmt.Fprintf(a.out, "%s\n", p)
+					}
+				}
+				return nil
+			})
 		},
 	}
 	c.Flags().IntVar(&last, "last", 0, "only the newest reports")
@@ -126,179 +130,175 @@ func conditionOf(err error) string {
 	return err.Error()
 }
 
-func newCheckpointVerifyCommand(a *app) *cobra.Command {
+func newCheckpointListCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "verify LAB [QUERY…]",
-		Short: "Read checkpoints through and say which are damaged; exit code 8 if one is",
-		Args:  cobra.MinimumNArgs(1),
+		Use:   "ls [LAB]",
+		Short: "List the checkpoints of a lab, or of all labs in this folder",
+		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.open(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer w.Close()
-			names := args[1:]
-			if len(names) == 0 {
-				names = w.Names()
-			}
-			var rows [][]string
-			var bad []error
-			for _, n := range names {
-				dir, err := w.Checkpoint(n)
+			if len(args) == 0 {
+				files, err := filepath.Glob("*.yaml")
 				if err != nil {
 					return err
 				}
-				state := "whole"
-				switch {
-				case dir == "":
-					state = "temporary checkpoint"
-				case !exists(dir):
-					state = "never started"
-				default:
-					if err := verify(dir, n); err != nil {
-						state = conditionOf(err)
-						bad = append(bad, err)
+				for _, f := range files {
+					if _, err := lab.Load(f); err == nil {
+						args = append(args, f)
 					}
 				}
-				rows = append(rows, []string{n, state, dir})
 			}
-			if err := a.table("verify", []string{"query", "state", "location"}, rows); err != nil {
-				return err
-			}
-			return errors.Join(bad...)
-		},
-	}
-}
-
-func verify(dir, query string) error {
-	cp, err := openCheckpoint(dir, query)
-	if err != nil {
-		return err
-	}
-	defer cp.Close()
-	return cp.Verify()
-}
-
-func newCheckpointCommand(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "checkpoint", Short: "Look into checkpoints"}
-	c.AddCommand(newCheckpointVerifyCommand(a), newRewindCommand(a), newForkCommand(a))
-	var batch int64
-	show := &cobra.Command{
-		Use:   "show LAB QUERY",
-		Short: "Print offsets and commit of a batch in Spark's text form",
-		Args:  cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cp, w, err := a.checkpointAt(cmd.Context(), args[0], args[1])
-			if err != nil {
-				return err
-			}
-			defer w.Close()
-			defer cp.Close()
-			n := batchOr(cp, batch)
-			if _, pending := cp.Pending(); pending && n < 0 {
-				n = 0 // the first batch is planned and not yet committed
-			}
-			o, ok, err := cp.Offsets(n)
-			if err != nil {
-				return err
-			}
-			if !ok {
-				return errs.New("NO_BATCH", "batch", n, "from", from(cp), "to", to(cp))
-			}
-			rows := [][]string{{fmt.Sprintf("offsets/%d", n), o.Text()}}
-			if e, ok, err := cp.Commits(n); err != nil {
-				return err
-			} else if ok {
-				rows = append(rows, []string{fmt.Sprintf("commits/%d", n), e.Text()})
-			}
-			if a.output != "table" && a.output != "wide" {
-				return a.table("log", []string{"file", "text"}, rows)
-			}
-			for _, r := range rows {
-				fmt.Fprintf(a.out, "%s\n%s\n", r[0], r[1])
-			}
-			return nil
-		},
-	}
-	show.Flags().Int64Var(&batch, "batch", -1, "batch; default the newest")
-	var operator int
-	var storeName string
-	state := &cobra.Command{
-		Use:   "state LAB QUERY",
-		Short: "Print the state of a stateful operator after a batch",
-		Args:  cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cp, w, err := a.checkpointAt(cmd.Context(), args[0], args[1])
-			if err != nil {
-				return err
-			}
-			defer w.Close()
-			defer cp.Close()
-			v := cp.At(batchOr(cp, batch))
-			defer v.Close()
-			dw, err := w.Writer(cmd.Context(), args[1])
-			if err != nil {
-				return err
-			}
-			batches, schema, err := dw.StateTable(v, operator, storeName)
-			if err != nil {
-				return err
-			}
-			return a.table("state", schema.Names(), lab.Cells(batches, schema))
-		},
-	}
-	state.Flags().Int64Var(&batch, "batch", -1, "batch; default the newest")
-	state.Flags().IntVar(&operator, "operator", 0, "number of the operator, 0 is nearest the sink")
-	state.Flags().StringVar(&storeName, "store", "default", "store of the operator: default, or left and right of a join")
-	ls := &cobra.Command{
-		Use:   "ls LAB",
-		Short: "List the checkpoints of a lab",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.open(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer w.Close()
-			var rows [][]string
-			for _, n := range w.Names() {
-				dir, err := w.Checkpoint(n)
-				if err != nil {
-					return err
-				}
-				if dir == "" {
-					rows = append(rows, []string{n, "temporary", "-", "-"})
-					continue
-				}
-				row := []string{n, dir, "-", "-"}
-				if exists(dir) {
-					cp, err := store.Open(dir, store.Options{})
-					if err != nil {
-						row[2] = conditionOf(err)
+			r := a.records("checkpoint", fields("query", "state", "oldest", "newest", "bytes", "+id", "location"))
+			for _, path := range args {
+				err := a.eachCheckpoint(cmd.Context(), path, func(n, dir string, cp *store.Checkpoint, err error) error {
+					switch {
+					case dir == "":
+						return r.add(n, "temporary", nil, nil, nil, nil, nil)
+					case err != nil:
+						return r.add(n, held(err), nil, nil, folderSize(dir), nil, dir)
+					case cp == nil:
+						return r.add(n, "none yet", nil, nil, nil, nil, dir)
+					}
+					state, oldest, last := "committed", any(nil), any(nil)
+					if _, pending := cp.Pending(); pending {
+						state = "a batch is pending"
+					}
+					from, _ := cp.Retained()
+					if to := newest(cp); to >= 0 {
+						oldest, last = from, to
 					} else {
-						row[2] = fmt.Sprintf("%d to %d", from(cp), to(cp))
-						row[3] = strconv.FormatInt(folderSize(dir), 10)
-						cp.Close()
+						state = "empty"
 					}
+					return r.add(n, state, oldest, last, folderSize(dir), cp.ID(), dir)
+				})
+				if err != nil {
+					return err
 				}
-				rows = append(rows, row)
 			}
-			return a.table("checkpoint", []string{"query", "location", "batches", "bytes"}, rows)
+			return r.end()
 		},
 	}
-	c.AddCommand(ls, show, state)
+}
+
+// held says who holds a checkpoint, or what is wrong with it.
+func held(err error) string {
+	if e := errs.As(err); e != nil && e.Condition == "CHECKPOINT_IN_USE" {
+		return fmt.Sprintf("in use by process %s on %s since %s", e.Params["pid"], e.Params["host"], e.Params["since"])
+	}
+	return conditionOf(err)
+}
+
+func newCheckpointShowCommand(a *app) *cobra.Command {
+	var batch int64
+	var text bool
+	c := &cobra.Command{
+		Use:   "show [LAB] NAME",
+		Short: "Tell what a checkpoint holds of a batch, and what a restart would do",
+		Args:  cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.look(cmd, args, func(x *looking) error {
+				n := x.batch(batch)
+				if text {
+					return a.sparkText(x.cp, n)
+				}
+				return x.show(n)
+			})
+		},
+	}
+	c.Flags().Int64Var(&batch, "batch", -1, "batch; default the newest")
+	c.Flags().BoolVar(&text, "spark-text", false, "print offsets and commit in Spark's text form")
 	return c
 }
 
-func from(cp *store.Checkpoint) int64 { f, _ := cp.Retained(); return f }
-
-func to(cp *store.Checkpoint) int64 { _, t := cp.Retained(); return t }
-
-func batchOr(cp *store.Checkpoint, n int64) int64 {
-	if n >= 0 {
-		return n
+// sparkText prints the records of a batch as Spark writes them.
+func (a *app) sparkText(cp *store.Checkpoint, n int64) error {
+	o, ok, err := cp.Offsets(n)
+	if err != nil {
+		return err
 	}
-	return to(cp)
+	if !ok {
+		return noBatch(cp, n)
+	}
+	rows := [][2]string{{fmt.Sprintf("offsets/%d", n), o.Text()}}
+	if e, ok, err := cp.Commits(n); err != nil {
+		return err
+	} else if ok {
+		rows = append(rows, [2]string{fmt.Sprintf("commits/%d", n), e.Text()})
+	}
+	if a.output != "table" && a.output != "wide" {
+		out := a.records("log", fields("file", "text"))
+		for _, r := range rows {
+			if err := out.add(r[0], r[1]); err != nil {
+				return err
+			}
+		}
+		return out.end()
+	}
+	for _, r := range rows {
+		fmt.Fprintf(a.out, "%s\n%s\n", r[0], r[1])
+	}
+	return nil
+}
+
+// show tells what the checkpoint holds of a batch: for the eye a line a fact, for machines one object.
+func (x *looking) show(n int64) error {
+	var sources []string
+	if x.w != nil {
+		if insp, err := x.inspector(); err == nil {
+			sources = insp.Sources()
+		}
+	}
+	b, err := batchFacts(x.cp, sources, n)
+	if err != nil {
+		return err
+	}
+	var forecast *engine.Forecast
+	if x.w != nil && n == newest(x.cp) {
+		if forecast, err = x.w.Forecast(x.ctx, x.query, x.cp); err != nil {
+			return err
+		}
+	}
+	if x.a.output == "table" || x.a.output == "wide" {
+		return x.showTable(b, forecast)
+	}
+	type source struct {
+		Source string          `json:"source"`
+		Start  json.RawMessage `json:"start"`
+		End    json.RawMessage `json:"end"`
+		Rows   *int64          `json:"rows"`
+	}
+	list := []source{}
+	for _, s := range b.Sources {
+		y := source{Source: s.Source, Start: offsetJSON(s.Start), End: offsetJSON(s.End)}
+		if s.Rows >= 0 {
+			y.Rows = &s.Rows
+		}
+		list = append(list, y)
+	}
+	conf := map[string]string{}
+	for _, kv := range b.Conf {
+		conf[kv.Key] = kv.Value
+	}
+	var version, restart any
+	if b.StateVersion >= 0 {
+		version = b.StateVersion
+	}
+	if forecast != nil {
+		restart = restartJSON(forecast)
+	}
+	r := x.a.records("checkpoint-batch", fields("query", "batch", "written", "sources", "closesUpTo", "lateBefore", "committed", "stateVersion", "conf", "restart"))
+	if err := r.add(x.query, b.ID, timeJSON(b.Written), list, timeJSON(b.ClosesUpTo), timeJSON(b.LateBefore), b.HasCommit, version, conf, restart); err != nil {
+		return err
+	}
+	return r.end()
+}
+
+// restartJSON is a forecast as machines get it.
+func restartJSON(f *engine.Forecast) map[string]any {
+	m := map[string]any{"batch": f.Batch, "rerun": f.Rerun, "empty": f.Empty, "due": f.Due, "sink": f.Sink, "arrives": f.Arrives, "lines": f.Lines}
+	if f.Refused != nil {
+		m["refused"], m["later"] = f.Refused.Condition, f.Later
+	}
+	return m
 }
 
 // folderSize is what the files of a folder take on the disk: those of the store are mostly holes.
@@ -328,21 +328,96 @@ func folderSize(dir string) int64 {
 
 func millis(ms int64) string { return timeOf(ms).Format(engine.TimestampLayout) }
 
-// storedOperators are the names of the stateful operators that made a checkpoint.
-func storedOperators(cp *store.Checkpoint) ([]string, error) {
-	raw, ok := cp.Meta("plan")
-	if !ok {
-		return nil, nil
+func offsetJSON(s string) json.RawMessage {
+	if s == "" {
+		return json.RawMessage("null")
 	}
-	var p struct {
-		Operators []exec.OperatorShape `json:"operators"`
+	if json.Valid([]byte(s)) {
+		return json.RawMessage(s)
 	}
-	if err := json.Unmarshal(raw, &p); err != nil {
-		return nil, err
+	return mustJSON(s)
+}
+
+func newCheckpointVerifyCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify LAB [QUERY…]",
+		Short: "Read checkpoints through and say which are damaged; exit code 8 if one is",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			var bad []error
+			r := a.records("verify", fields("query", "state", "location"))
+			check := func(n, dir string, cp *store.Checkpoint, err error) error {
+				state := "whole"
+				switch {
+				case dir == "":
+					return r.add(n, "temporary checkpoint", nil)
+				case cp == nil && err == nil:
+					state = "never started"
+				case err == nil:
+					if err = cp.VerifyWith(ctx, a.saysProgress(n)); ctx.Err() != nil {
+						return ctx.Err()
+					}
+				}
+				if err != nil {
+					err = ways(err, dir, n)
+					state = held(err)
+					bad = append(bad, err)
+				}
+				return r.add(n, state, dir)
+			}
+			err := a.verifyEach(ctx, args, check)
+			if err != nil {
+				return err
+			}
+			if err := r.end(); err != nil {
+				return err
+			}
+			return errors.Join(bad...)
+		},
 	}
-	var out []string
-	for _, o := range p.Operators {
-		out = append(out, o.Name)
+}
+
+// verifyEach calls check for the named queries of a lab, all of them if none is named, or for the one folder
+// that is named.
+func (a *app) verifyEach(ctx context.Context, args []string, check func(n, dir string, cp *store.Checkpoint, err error) error) (err error) {
+	if len(args) == 1 && exists(filepath.Join(args[0], "META")) {
+		cp, err := openCheckpoint(args[0], args[0])
+		if err != nil {
+			return check(args[0], args[0], nil, err)
+		}
+		return errors.Join(check(args[0], args[0], cp, nil), cp.Close())
 	}
-	return out, nil
+	if len(args) == 1 {
+		return a.eachCheckpoint(ctx, args[0], check)
+	}
+	w, err := a.open(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	for _, n := range args[1:] {
+		if err := eachOf(w, n, check); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// saysProgress writes how far a check is, on a terminal only.
+func (a *app) saysProgress(query string) func(done, total int64) {
+	f, ok := a.err.(*os.File)
+	if !ok || !isTerminal(f) {
+		return nil
+	}
+	last := int64(-1)
+	return func(done, total int64) {
+		if p := done * 100 / total; p != last {
+			last = p
+			fmt.Fprintf(f, "\r%s %3d%%", query, p)
+			if p == 100 {
+				fmt.Fprint(f, "\r"+strings.Repeat(" ", len(query)+5)+"\r")
+			}
+		}
+	}
 }

@@ -114,7 +114,7 @@ func boundKeys(dir string) ([]tui.Rebinding, []*errs.Error, error) {
 type looks struct {
 	theme, color       string
 	ascii, plain, calm bool
-	readOnly, noStart  bool
+	noStart            bool
 }
 
 func (f *looks) flags(c *cobra.Command) {
@@ -123,7 +123,6 @@ func (f *looks) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&f.ascii, "ascii", false, "plain ASCII instead of blocks, arrows and lines")
 	c.Flags().BoolVar(&f.plain, "plain", false, "no lines, no charts, one pane: for screen readers")
 	c.Flags().BoolVar(&f.calm, "reduced-motion", false, "nothing flashes or spins")
-	c.Flags().BoolVar(&f.readOnly, "read-only", false, "change nothing that is stored")
 	c.Flags().BoolVar(&f.noStart, "no-start", false, "open the lab without starting its queries")
 }
 
@@ -164,7 +163,7 @@ func (a *app) options(c *cobra.Command, f *looks) (tui.Options, error) {
 	}
 	return tui.Options{
 		Look:  term.Look{Theme: theme, Color: color, ASCII: on(f.ascii, "ascii") || v["ambiguous"] == "wide"},
-		Plain: on(f.plain, "plain"), Calm: on(f.calm, "reducedMotion"), ReadOnly: on(f.readOnly, "readOnly"),
+		Plain: on(f.plain, "plain"), Calm: on(f.calm, "reducedMotion"), ReadOnly: on(a.readOnly, "readOnly"),
 		Mouse: v["mouse"] == "on", UTC: a.time == "utc" || a.time == "" && v["time"] == "utc", Copy: v["clipboard"], Keys: keys, Version: version(),
 	}, nil
 }

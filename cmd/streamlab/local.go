@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"streamlab/lab"
 	"streamlab/sinks/memory"
 	"streamlab/sql/types"
-	"streamlab/store"
 	"streamlab/tui/screen"
 )
 
@@ -37,6 +35,13 @@ type localLab struct {
 
 	play  sync.Mutex // held while a step is played
 	files sync.Mutex // held while a file of statements or a draft is written
+
+	looks    looksAt
+	insp     *engine.Inspector // reads state of the query inspOf; nil: none
+	inspOf   string
+	inspDone func()
+	known    []screen.BatchMark // of the checkpoint knownOf
+	knownOf  string
 }
 
 type cachedSnapshot struct {
@@ -240,129 +245,6 @@ func (b *localLab) Query(ctx context.Context, sql string, limit int) (screen.Res
 // Catalog lists the tables of memory sinks and the views beside them.
 func (b *localLab) Catalog(ctx context.Context) ([]screen.Table, error) {
 	return b.Names(ctx, screen.SQLiteDoor)
-}
-
-// at opens the checkpoint of a query for looking: that of the running query, or the one on disk.
-func (b *localLab) at(query string) (cp *store.Checkpoint, dir string, done func(), err error) {
-	if c, ok := b.crashed(query); ok {
-		if cp, err = openCheckpoint(c.checkpoint, query); err != nil {
-			return nil, c.checkpoint, nil, err
-		}
-		return cp, c.checkpoint, func() { cp.Close() }, nil
-	}
-	if q := b.w.Query(query); q != nil && q.IsActive() {
-		return q.Checkpoint(), q.Snapshot().Checkpoint, func() {}, nil
-	}
-	if dir, err = b.w.Checkpoint(query); err != nil {
-		return nil, "", nil, err
-	}
-	cp, err = openCheckpoint(dir, query)
-	if err != nil {
-		return nil, dir, nil, err
-	}
-	return cp, dir, func() { cp.Close() }, nil
-}
-
-// Checkpoint tells what a checkpoint holds.
-func (b *localLab) Checkpoint(_ context.Context, query string) (*screen.CheckpointInfo, error) {
-	cp, dir, done, err := b.at(query)
-	if err != nil {
-		if dir != "" {
-			return &screen.CheckpointInfo{Query: query, Location: dir, Problem: asError(err)}, nil
-		}
-		return nil, err
-	}
-	defer done()
-	info := &screen.CheckpointInfo{Query: query, Location: dir, Bytes: folderSize(dir)}
-	q := b.w.Query(query)
-	info.InUse = q != nil && q.IsActive()
-	info.Temporary = q != nil && q.Snapshot().Temporary
-	first, last := cp.Retained()
-	for n := first; n <= last; n++ {
-		_, committed, err := cp.Commits(n)
-		if err != nil {
-			return nil, err
-		}
-		info.Batches = append(info.Batches, screen.BatchMark{ID: n, Offsets: true, Commit: committed})
-	}
-	head, ok := cp.Head()
-	if pending, is := cp.Pending(); is {
-		next := int64(0)
-		if ok {
-			next = head + 1
-		}
-		if len(info.Batches) == 0 || info.Batches[len(info.Batches)-1].ID < next {
-			info.Batches = append(info.Batches, screen.BatchMark{ID: next, Offsets: true})
-		}
-		info.Restart = fmt.Sprintf("batch %d runs again with the logged offsets %s", next, strings.Join(pending.Offsets, ", "))
-	} else if ok {
-		info.Restart = fmt.Sprintf("batch %d is planned afresh from where batch %d ended", head+1, head)
-	} else {
-		info.Restart = "batch 0 is planned"
-	}
-	if ok {
-		if q != nil {
-			if p := q.LastProgress(); p != nil {
-				for i, o := range p.StateOperators {
-					info.Operators = append(info.Operators, screen.StateOperator{ID: i, Name: o.OperatorName, Rows: o.NumRowsTotal})
-				}
-			}
-		}
-		if info.Operators == nil {
-			if ops, err := storedOperators(cp); err == nil {
-				for i, o := range ops {
-					info.Operators = append(info.Operators, screen.StateOperator{ID: i, Name: o, Rows: -1})
-				}
-			}
-		}
-	}
-	return info, nil
-}
-
-// CheckpointBatch reads one batch.
-func (b *localLab) CheckpointBatch(_ context.Context, query string, batch int64) (*screen.CheckpointBatch, error) {
-	cp, _, done, err := b.at(query)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	o, ok, err := cp.Offsets(batch)
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		f, t := cp.Retained()
-		return nil, errs.New("NO_BATCH", "batch", batch, "from", f, "to", t)
-	}
-	x := &screen.CheckpointBatch{ID: batch, Written: timeOf(o.BatchTimestampMs), OffsetsText: o.Text(), StateVersion: -1}
-	var before []string
-	if batch > 0 {
-		if prev, ok, err := cp.Offsets(batch - 1); err == nil && ok {
-			before = prev.Offsets
-			if prev.BatchWatermarkMs > 0 {
-				x.LateBefore = timeOf(prev.BatchWatermarkMs)
-			}
-		}
-	}
-	if o.BatchWatermarkMs > 0 {
-		x.ClosesUpTo = timeOf(o.BatchWatermarkMs)
-	}
-	for i, end := range o.Offsets {
-		s := screen.SourceOffset{Source: fmt.Sprintf("source %d", i), End: end, Rows: -1}
-		if i < len(before) {
-			s.Start = before[i]
-		}
-		x.Sources = append(x.Sources, s)
-	}
-	for k, v := range o.Conf {
-		x.Conf = append(x.Conf, screen.KeyValue{Key: k, Value: v})
-	}
-	if c, ok, err := cp.Commits(batch); err != nil {
-		return nil, err
-	} else if ok {
-		x.HasCommit, x.CommitText, x.StateVersion = true, c.Text(), batch+1
-	}
-	return x, nil
 }
 
 // State reads the rows of a stateful operator.

@@ -23,7 +23,7 @@ func (b *localLab) Do(ctx context.Context, c screen.Command) error {
 	switch c.Verb {
 	case screen.RunStep:
 		return b.playStep(long, c.Step)
-	case screen.Rewind, screen.Fork, screen.StartFresh:
+	case screen.Rewind, screen.Fork, screen.StartFresh, screen.AcceptLoss, screen.Discard:
 		return b.changePast(long, c)
 	case screen.Reload:
 		return errs.New("UNSUPPORTED_FEATURE", "feature", "Reading the lab file again while it is open").WithHint("Open it again from the tab Labs.")
@@ -34,6 +34,11 @@ func (b *localLab) Do(ctx context.Context, c screen.Command) error {
 	}
 	for _, n := range names {
 		run := b.w.Query(n)
+		if run == nil || !run.IsActive() {
+			if err := b.stopLooking(n); err != nil {
+				return err
+			}
+		}
 		switch c.Verb {
 		case screen.Start:
 			if _, err := b.w.Start(long, n, lab.StartOptions{}); err != nil {
@@ -84,6 +89,16 @@ func (b *localLab) changePast(ctx context.Context, c screen.Command) error {
 			return err
 		}
 	}
+	if err := b.stopLooking(c.Query); err != nil {
+		return err
+	}
+	b.ReleaseState()
+	switch c.Verb {
+	case screen.AcceptLoss:
+		return b.acceptLoss(dir)
+	case screen.Discard:
+		return b.discard(dir)
+	}
 	if c.Verb == screen.StartFresh {
 		if dir != "" {
 			if err := setAside(dir); err != nil {
@@ -120,6 +135,15 @@ func (b *localLab) changePast(ctx context.Context, c screen.Command) error {
 		_, err = b.w.Start(ctx, c.Query, lab.StartOptions{})
 	}
 	return err
+}
+
+// stopLooking closes the checkpoint of a stopped query, if it is open for looking.
+func (b *localLab) stopLooking(query string) error {
+	dir, err := b.w.Checkpoint(query)
+	if err != nil || dir == "" {
+		return err
+	}
+	return b.looks.end(dir)
 }
 
 // setAside renames a checkpoint, so that it is out of the way and not lost.

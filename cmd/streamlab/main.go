@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode"
@@ -36,6 +37,9 @@ type app struct {
 	chdir     string
 	trust     bool
 	time      string // local, utc
+	yes       bool   // --yes
+	readOnly  bool   // --read-only
+	somebody  bool   // tests: there is somebody to ask
 }
 
 func main() {
@@ -78,13 +82,16 @@ func exitOf(err error) int {
 		return 7
 	case e == nil:
 		return 2
+	case errs.Has(err, "NOT_CONFIRMED"):
+		return 9
 	case errs.Has(err, "CHECKPOINT_IN_USE") || errs.Has(err, "SINK_LOCKED"):
 		return 5
 	case errs.Has(err, "CHECKPOINT_CORRUPT") || errs.Has(err, "CHECKPOINT_LOST_COMMITS") || errs.Has(err, "CHECKPOINT_LOG_GAP") ||
 		errs.Has(err, "CHECKPOINT_LOG_ENTRY_MISSING") || errs.Has(err, "CHECKPOINT_TOO_NEW"):
 		return 8
 	case errs.Has(err, "LAB_NO_QUERY") || errs.Has(err, "LAB_FILE_UNREADABLE") || errs.Has(err, "NO_CHECKPOINT") ||
-		errs.Has(err, "TRACE_NO_SUCH_BATCH") || errs.Has(err, "TRACE_PURGED"):
+		errs.Has(err, "TRACE_NO_SUCH_BATCH") || errs.Has(err, "TRACE_PURGED") ||
+		errs.Has(err, "NO_CHECKPOINT_NAMED") || errs.Has(err, "NO_BATCH") || errs.Has(err, "CHECKPOINT_BATCH_NOT_RETAINED") || errs.Has(err, "STATE_KEY_NOT_FOUND"):
 		return 4
 	case errs.Has(err, "STREAM_FAILED"):
 		return 1
@@ -211,10 +218,8 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			switch a.output {
-			case "table", "wide", "json", "jsonl", "csv", "name":
-			default:
-				return errs.New("LAB_VALUE", "key", "--output", "expected", "table, json, jsonl, csv or name")
+			if !slices.Contains(outputs, a.output) {
+				return errs.New("LAB_VALUE", "key", "--output", "expected", "table, wide, json, jsonl, yaml, csv or name")
 			}
 			if a.time != "" && a.time != "local" && a.time != "utc" {
 				return errs.New("LAB_VALUE", "key", "--time", "expected", "local or utc")
@@ -232,12 +237,14 @@ func (a *app) root() *cobra.Command {
 			return a.workbench(cmd.Context(), args, opts, look.noStart)
 		},
 	}
-	c.PersistentFlags().StringVarP(&a.output, "output", "o", "table", "table, json, jsonl, csv or name")
+	c.PersistentFlags().StringVarP(&a.output, "output", "o", "table", "table, wide, json, jsonl, yaml, csv or name")
 	c.PersistentFlags().BoolVar(&a.noHeaders, "no-headers", false, "leave out the header line")
 	c.PersistentFlags().StringArrayVar(&a.conf, "conf", nil, "setting KEY=VALUE, wins over the lab's conf")
 	c.PersistentFlags().BoolVar(&a.trust, "trust", false, "let the lab run the commands of its foreach")
 	c.PersistentFlags().StringVarP(&a.chdir, "chdir", "C", "", "change to this folder first")
 	c.PersistentFlags().StringVar(&a.time, "time", "", "clock of times for the eye: local or utc")
+	c.PersistentFlags().BoolVar(&a.readOnly, "read-only", false, "change nothing that is stored")
+	c.PersistentFlags().BoolVarP(&a.yes, "yes", "y", false, "do not ask before data is changed")
 	look.flags(c)
 	c.AddCommand(newRunCommand(a), newValidateCommand(a), newExplainCommand(a), newSQLCommand(a), newStatusCommand(a),
 		newProgressCommand(a), newCheckpointCommand(a), newLabCommand(a), newModesCommand(a), newCrashCommand(a), newFilesCommand(a), newBenchCommand(a), newDocsCommand(a), newDoctorCommand(a), newConfigCommand(a), newVersionCommand(a))
@@ -248,7 +255,7 @@ func (a *app) root() *cobra.Command {
 		}
 	}
 	a.complete(c)
-	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "wide", "json", "jsonl", "yaml", "csv", "name"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
 	for _, group := range c.Commands() {
 		if group.HasSubCommands() && group.RunE == nil && group.Run == nil {
 			group.Args, group.RunE = cobra.ArbitraryArgs, unknownSubcommand

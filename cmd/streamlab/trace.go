@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -50,7 +49,7 @@ func newTraceCommand(a *app) *cobra.Command {
 				}
 				o.Key[name] = text
 			}
-			tr, err := a.replay(cmd.Context(), args[0], args[1], f.batch, o)
+			tr, err := a.replay(cmd, args, f.batch, o)
 			if err != nil {
 				return err
 			}
@@ -68,18 +67,15 @@ func newTraceCommand(a *app) *cobra.Command {
 }
 
 // replay traces a batch of a query that no program runs.
-func (a *app) replay(ctx context.Context, path, query string, batch int64, o engine.TraceOptions) (*engine.Trace, error) {
-	cp, w, err := a.checkpointAt(ctx, path, query)
-	if err != nil {
-		return nil, err
-	}
-	defer w.Close()
-	defer cp.Close()
-	dw, err := w.Writer(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	return dw.Replay(ctx, cp, batchOr(cp, batch), o)
+func (a *app) replay(cmd *cobra.Command, args []string, batch int64, o engine.TraceOptions) (tr *engine.Trace, err error) {
+	err = a.look(cmd, args, func(x *looking) error {
+		dw, err := x.w.Writer(x.ctx, x.query)
+		if err == nil {
+			tr, err = dw.Replay(x.ctx, x.cp, x.committed(batch), o)
+		}
+		return err
+	})
+	return tr, err
 }
 
 func (a *app) printTrace(query string, tr *engine.Trace, f traceFlags) error {

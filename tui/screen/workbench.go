@@ -271,6 +271,8 @@ const (
 	Fork           Verb = "fork"          // checkpoint of Query up to Batch, under the name Arg
 	StartFresh     Verb = "start fresh"   // forget the checkpoint of Query, then start
 	RunStep        Verb = "run step"      // of a guided lab: Step counts from 0
+	AcceptLoss     Verb = "accept loss"   // of the damaged checkpoint of Query: CheckpointInfo.Lost, inclusive
+	Discard        Verb = "discard"       // the checkpoint of Query is put aside; nothing is started
 )
 
 // A Command asks a workbench to do something.
@@ -328,6 +330,11 @@ type CheckpointInfo struct {
 	// may see twice. Computed, not canned.
 	Restart string
 	Problem *errs.Error // the checkpoint is damaged; nil if sound
+	// Lost are the batches that a damaged checkpoint has lost, both inclusive, and Whole is the newest one
+	// that it can go back to, -1 if there is none. They mean nothing without Problem; Lost is empty if it is
+	// not known.
+	Lost  []int64
+	Whole int64
 }
 
 // A BatchMark is one retained batch in the strip of a checkpoint.
@@ -341,9 +348,10 @@ type BatchMark struct {
 
 // A StateOperator is a stateful operator with rows in a checkpoint.
 type StateOperator struct {
-	ID   int
-	Name string
-	Rows int64 // -1: unknown
+	ID    int
+	Name  string
+	Store string // "default", "left", "right", a variable; "" where only ID counts
+	Rows  int64  // -1: unknown
 }
 
 // CheckpointBatch is what a checkpoint holds of one batch.
@@ -366,7 +374,8 @@ type SourceOffset struct {
 	Source string
 	Start  string // Spark's JSON; "" is the beginning
 	End    string
-	Rows   int64 // -1: unknown
+	Rows   int64    // -1: unknown
+	Parts  []string // the numbers of End with their change: "clicks 0 4,675,028 (+124,780)"; may be nil
 }
 
 // A KeyValue is a setting pinned in the offset log.
