@@ -131,6 +131,21 @@ func (h hostileBench) result() screen.Result {
 	return screen.Result{Columns: []screen.Column{{Name: h.s, Type: h.s}, {Name: h.s, Right: true}},
 		Rows: [][]screen.Cell{{{Text: h.s}, {Text: h.s}}, {{Text: h.s}, {Null: true}}, {{Text: h.s}}}, Total: 3, Note: h.s}
 }
+func (h hostileBench) Trace(context.Context, string, int64, screen.TraceOptions) (*screen.Trace, error) {
+	t := &screen.Trace{RowsIn: 3, RowsThen: 3, Follow: func(screen.RowRef) map[int]map[int64]bool { return map[int]map[int64]bool{0: {1: true}} },
+		Why: func(int, int) []screen.Reason {
+			return []screen.Reason{{About: h.s, Text: h.s}, {About: "came from", Text: h.s}}
+		}}
+	rows := []screen.TraceRow{{N: 0, Mark: h.s}, {N: 1, Emitted: true, FromAll: 2, From: []screen.RowPlace{{Row: 1}}}, {N: 2}}
+	for i := range 3 {
+		s := screen.TraceStage{Kind: h.s, Detail: h.s, Note: h.s, In: 3, Out: 1 << 60, Values: h.result(), Rows: rows}
+		if i > 0 {
+			s.Below = []int{i - 1}
+		}
+		t.Stages = append(t.Stages, s)
+	}
+	return t, nil
+}
 func (h hostileBench) Query(context.Context, string, int) (screen.Result, error) {
 	return h.result(), nil
 }
@@ -182,7 +197,8 @@ func onlyOurSequences(frame string) error {
 }
 
 func TestHostileText(t *testing.T) {
-	paths := []string{"", "b", "b enter", "o", "p", "2", "2 enter tab", "4", "4 p", "5", ":", "?", "!", "K", "G enter", "b enter enter", "G o"}
+	paths := []string{"", "b", "b enter", "o", "p", "2", "2 enter tab", "4", "4 p", "5", ":", "?", "!", "K", "G enter", "b enter enter", "b enter tab enter", "b enter space", "b enter p",
+		"G o"}
 	for _, s := range hostile {
 		for _, p := range paths {
 			for _, size := range [][2]int{{80, 24}, {200, 50}} {
@@ -210,7 +226,7 @@ func TestBordersStay(t *testing.T) {
 		d := newDriver(t, 80, 24, hostileBench{screentest.New(), s})
 		d.send(keyMsgOf("b"))
 		d.send(keyMsgOf("enter"))
-		d.send(keyMsgOf("enter")) // the cell viewer
+		d.keys("space") // the cell viewer
 		if len(d.m.over) == 0 {
 			t.Fatalf("%q: the viewer did not open", s)
 		}

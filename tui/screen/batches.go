@@ -223,8 +223,8 @@ type Batch struct {
 	ready bool
 }
 
-// NewBatch makes the screen for a batch.
-func NewBatch(sh *Shared, query string, id int64) *Batch {
+// NewReport makes the screen for the report of a batch.
+func NewReport(sh *Shared, query string, id int64) *Batch {
 	return &Batch{sh: sh, name: query, id: id, of: -1}
 }
 

@@ -30,6 +30,7 @@ type Bench struct {
 	Predictions []screen.Prediction
 	kept
 	tried []screen.CrashResult
+	recorded
 }
 
 // New makes the fake of the shop example.
@@ -181,6 +182,7 @@ func (b *Bench) batch(old *screen.QuerySnapshot) *screen.QuerySnapshot {
 	q := *old
 	q.Version++
 	q.BatchID++
+	b.record(q.Name, q.BatchID)
 	p := q.Last()
 	p.BatchID = q.BatchID
 	p.Time = b.now
