@@ -137,7 +137,10 @@ func exprConf(c *Conf) expr.Conf {
 		NTZ:            c.Get("spark.sql.timestampType") == "TIMESTAMP_NTZ",
 		CutDecimals:    c.Get("spark.sql.decimalOperations.allowPrecisionLoss") == "false",
 		LastMapKeyWins: c.Get("spark.sql.mapKeyDedupPolicy") == "LAST_WIN",
-		NaNStatistics:  c.Get("spark.sql.legacy.statisticalAggregate") == "true"}
+		NaNStatistics:  c.Get("spark.sql.legacy.statisticalAggregate") == "true",
+		TimeParser: map[string]expr.TimeParser{"LEGACY": expr.LegacyParser, "EXCEPTION": expr.ExceptionParser}[strings.ToUpper(
+			c.Get("spark.sql.legacy.timeParserPolicy"))],
+		CalendarIntervals: c.Get("spark.sql.legacy.interval.enabled") == "true"}
 }
 
 func planConf(c *Conf) plan.Conf { return plan.Conf{Expr: exprConf(c), Get: c.Get} }

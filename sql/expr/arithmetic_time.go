@@ -326,6 +326,9 @@ func (a arithmetic) timestampAdd(name string, d, m Expr, text string, f func(us 
 // dateTimeMinus builds the difference of two datetimes, or datetime minus interval or days.
 func (a arithmetic) dateTimeMinus(l, r Expr) (Expr, error) {
 	lt, rt := l.Type(), r.Type()
+	if lt.Kind == types.Date && rt.Kind == types.Date && a.conf.CalendarIntervals {
+		return a.strict(l, r, types.Of(types.Calendar), calendarBetween), nil
+	}
 	if lt.Kind == types.Date && (rt.Kind == types.Date) {
 		t := types.DataType{Kind: types.DayTime, From: types.Day, To: types.Day}
 		return a.strict(l, r, t, func(ctx *EvalContext, dst *columnar.Vec, args []*columnar.Vec, sel columnar.Sel) error {
@@ -354,9 +357,16 @@ func (a arithmetic) dateTimeMinus(l, r Expr) (Expr, error) {
 		t = types.Of(types.TimestampNTZ)
 	}
 	zone := a.zoneOf(t)
-	return a.strict(CastTo(l, t, a.conf), CastTo(r, t, a.conf), types.Of(types.DayTime),
+	out := types.Of(types.DayTime)
+	if a.conf.CalendarIntervals {
+		out = types.Of(types.Calendar)
+	}
+	return a.strict(CastTo(l, t, a.conf), CastTo(r, t, a.conf), out,
 		func(ctx *EvalContext, dst *columnar.Vec, args []*columnar.Vec, sel columnar.Sel) error {
 			x, y := args[0], args[1]
+			if dst.Phys == columnar.PStruct {
+				dst = dst.Kids[2] // no months, no days
+			}
 			for k := range sel.N {
 				i := sel.At(k)
 				d, ok := subI64(LocalMicros(x.I64[x.Row(i)], zone), LocalMicros(y.I64[y.Row(i)], zone))
@@ -369,6 +379,25 @@ func (a arithmetic) dateTimeMinus(l, r Expr) (Expr, error) {
 		}), nil
 }
 
+// calendarBetween is the difference of dates in months and days: as many whole months as there are, then days.
+func calendarBetween(ctx *EvalContext, dst *columnar.Vec, args []*columnar.Vec, sel columnar.Sel) error {
+	for k := range sel.N {
+		i := sel.At(k)
+		from, to := int64(args[1].I32[args[1].Row(i)]), int64(args[0].I32[args[0].Row(i)])
+		y0, m0, d0 := civil(from)
+		y1, m1, d1 := civil(to)
+		months := (y1*12 + int64(m1)) - (y0*12 + int64(m0))
+		if months > 0 && d1 < d0 {
+			months--
+		} else if months < 0 && d1 > d0 {
+			months++
+		}
+		days := to - addMonthsTo(from, months)
+		dst.Kids[0].I32[i], dst.Kids[1].I32[i] = int32(months), int32(days)
+	}
+	return nil
+}
+
 func (a arithmetic) intervalSum(l, r Expr) Expr {
 	t, _ := TightestCommonType(l.Type(), r.Type())
 	sign := a.sign()
@@ -378,9 +407,20 @@ func (a arithmetic) intervalSum(l, r Expr) Expr {
 			for k := range sel.N {
 				i := sel.At(k)
 				p, q := x.Row(i), y.Row(i)
-				dst.Kids[0].I32[i] = x.Kids[0].I32[p] + int32(sign)*y.Kids[0].I32[q]
-				dst.Kids[1].I32[i] = x.Kids[1].I32[p] + int32(sign)*y.Kids[1].I32[q]
-				dst.Kids[2].I64[i] = x.Kids[2].I64[p] + sign*y.Kids[2].I64[q]
+				months := int64(x.Kids[0].I32[p]) + sign*int64(y.Kids[0].I32[q])
+				days := int64(x.Kids[1].I32[p]) + sign*int64(y.Kids[1].I32[q])
+				us, ok := addI64(x.Kids[2].I64[p], y.Kids[2].I64[q])
+				if sign < 0 {
+					us, ok = subI64(x.Kids[2].I64[p], y.Kids[2].I64[q])
+				}
+				if !ok || months != int64(int32(months)) || days != int64(int32(days)) {
+					if a.try {
+						SetNull(dst, i)
+						continue
+					}
+					return overflowError("overflow", "")
+				}
+				dst.Kids[0].I32[i], dst.Kids[1].I32[i], dst.Kids[2].I64[i] = int32(months), int32(days), us
 			}
 			return nil
 		})
@@ -424,11 +464,14 @@ func (a arithmetic) intervalTimes(iv, n Expr, args []Expr) Expr {
 	divide := a.op == "/"
 	text := a.text
 	if it.Kind == types.Calendar {
-		n = CastTo(n, types.Of(types.Double), a.conf)
 		name := "multiply_interval"
 		if divide {
 			name = "divide_interval"
 		}
+		if !a.try {
+			text = callText(name, []Expr{iv, n})
+		}
+		n = CastTo(n, types.Of(types.Double), a.conf)
 		return Strict(name, t, []Expr{iv, n}, text, func(ctx *EvalContext, dst *columnar.Vec, args []*columnar.Vec, sel columnar.Sel) error {
 			x, y := args[0], args[1]
 			for k := range sel.N {

@@ -147,6 +147,9 @@ func buildFromCSV(c *Call) (Expr, error) {
 							kid.AppendNull()
 						}
 					case !p.cell(f.Type, field, kid):
+						if p.formatErr != nil {
+							return p.formatErr
+						}
 						partial = true
 						if kid != nil {
 							kid.AppendNull()

@@ -13,8 +13,10 @@ import (
 // A dateFormat is a compiled pattern of java.time's DateTimeFormatter, as far as Spark lets it through. It
 // prints and reads without allocating.
 type dateFormat struct {
-	text  string
-	items []dateItem
+	text   string
+	items  []dateItem
+	legacy bool        // of SimpleDateFormat instead
+	before *dateFormat // how Spark 2.4 would read it, under the policy Exception
 }
 
 // dateItem is a run of one pattern letter, a literal ('\” with text), or an optional part's '[' or ']'.
@@ -54,9 +56,9 @@ func maxLetters(c byte) int {
 // compileDateFormat reads a pattern. Some letters are only for printing.
 func compileDateFormat(text string, parsing bool) (*dateFormat, error) {
 	f := &dateFormat{text: text}
-	unrecognised := func(c byte) error {
+	unrecognised := func() error {
 		// What the formatter of old Spark would have taken is told apart.
-		if strings.IndexByte("GyYMLwWDdFEuaHkKhmsSzZX", c) >= 0 {
+		if _, err := compileLegacyFormat(text); err == nil {
 			return errs.New("INCONSISTENT_BEHAVIOR_CROSS_VERSION.DATETIME_PATTERN_RECOGNITION", "pattern", quoteSQL(text),
 				"config", `"spark.sql.legacy.timeParserPolicy"`, "docroot", docroot)
 		}
@@ -85,7 +87,7 @@ func compileDateFormat(text string, parsing bool) (*dateFormat, error) {
 			case c == 'e' || c == 'c':
 				return nil, errs.New("INCONSISTENT_BEHAVIOR_CROSS_VERSION.DATETIME_WEEK_BASED_PATTERN", "c", string(c))
 			case n > maxLetters(c) || parsing && (c == 'E' || c == 'F') || c == 'V' && n != 2 || c == 'O' && n != 1 && n != 4:
-				return nil, unrecognised(c)
+				return nil, unrecognised()
 			}
 			f.items = append(f.items, dateItem{letter: c, n: n})
 		case c == '\'':
@@ -198,6 +200,9 @@ func padInt(dst []byte, n int64, width int) []byte {
 
 // appendTo prints an instant in a zone; without a zone (TIMESTAMP_NTZ) us is local time.
 func (f *dateFormat) appendTo(dst []byte, us int64, zone *time.Location) []byte {
+	if f.legacy {
+		return f.appendLegacy(dst, us, zone)
+	}
 	if zone == nil {
 		zone = time.UTC
 	}
@@ -382,13 +387,17 @@ type dateParts struct {
 	year, month, day, doy      int64
 	hasYear, hasDoy, bc        bool
 	hour, minute, second, frac int64
-	hour12                     bool // hour is 0..11
-	ap                         int  // 1 AM, 2 PM
+	hour12                     bool   // hour is 0..11
+	ap                         int    // 1 AM, 2 PM
+	invalid                    string // the first number that its field cannot have
 	zone                       *time.Location
 }
 
 // parse reads a text. A failure says where, in Java's words.
 func (f *dateFormat) parse(s []byte) (p dateParts, problem string) {
+	if f.legacy {
+		return f.parseLegacy(s)
+	}
 	p = dateParts{year: 1970, month: 1, day: 1}
 	pos, fail := f.parseItems(s, 0, f.items, &p)
 	switch {
@@ -396,6 +405,9 @@ func (f *dateFormat) parse(s []byte) (p dateParts, problem string) {
 		return p, fmt.Sprintf("Text '%s' could not be parsed at index %d", s, charIndex(s, fail))
 	case pos < len(s):
 		return p, fmt.Sprintf("Text '%s' could not be parsed, unparsed text found at index %d", s, charIndex(s, pos))
+	}
+	if p.invalid != "" {
+		return p, fmt.Sprintf("Text '%s' could not be parsed: %s", s, p.invalid)
 	}
 	if p.bc {
 		p.year = 1 - p.year
@@ -497,7 +509,10 @@ func (it *dateItem) parse(s []byte, p *dateParts) int {
 		}
 		in := func(dst *int64, lo, hi int64) int {
 			if v < lo || v > hi {
-				return -1
+				if p.invalid == "" {
+					p.invalid = it.outOfRange(v, lo, hi)
+				}
+				v = lo
 			}
 			*dst = v
 			return sign + n
@@ -622,6 +637,20 @@ func (it *dateItem) parse(s []byte, p *dateParts) int {
 	return -1
 }
 
+// outOfRange says that a field cannot have a number, in Java's words.
+func (it *dateItem) outOfRange(v, lo, hi int64) string {
+	names := map[byte]string{'y': "YearOfEra", 'M': "MonthOfYear", 'L': "MonthOfYear", 'd': "DayOfMonth", 'D': "DayOfYear", 'H': "HourOfDay",
+		'k': "ClockHourOfDay", 'K': "HourOfAmPm", 'h': "ClockHourOfAmPm", 'm': "MinuteOfHour", 's': "SecondOfMinute"}
+	values := fmt.Sprintf("%d - %d", lo, hi)
+	switch it.letter {
+	case 'd':
+		values = "1 - 28/31"
+	case 'D':
+		values = "1 - 365/366"
+	}
+	return fmt.Sprintf("Invalid value for %s (valid values %s): %d", names[it.letter], values, v)
+}
+
 // readOffset reads +hh, +hhmm, +hh:mm with optional seconds, as the item's length asks.
 func readOffset(s []byte, it *dateItem) (sec, n int) {
 	if len(s) < 2 || s[0] != '+' && s[0] != '-' {
@@ -681,6 +710,7 @@ func (p *dateParts) instant(session *time.Location) int64 {
 // dateFormats caches the compiled patterns of a kernel.
 type dateFormats struct {
 	parsing bool
+	policy  TimeParser
 	last    *dateFormat
 	all     map[string]*dateFormat
 }
@@ -693,7 +723,7 @@ func (c *dateFormats) get(text []byte) (*dateFormat, error) {
 		c.last = f
 		return f, nil
 	}
-	f, err := compileDateFormat(string(text), c.parsing)
+	f, err := formatFor(string(text), c.parsing, c.policy)
 	if err != nil {
 		return nil, err
 	}

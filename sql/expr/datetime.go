@@ -77,6 +77,7 @@ func datetimeFunctions() []Function {
 	add(fn("date_format(timestamp, fmt)", "The time as a pattern says.", sig{in: "ts", out: tString, fresh: func() Kernel {
 		var fs dateFormats
 		return bytesRows(func(r *row, dst []byte) ([]byte, error) {
+			fs.policy = r.ctx.Conf.TimeParser
 			f, err := fs.get(r.bytes(1))
 			if err != nil {
 				return dst, err
@@ -94,6 +95,7 @@ func datetimeFunctions() []Function {
 		fresh: func() Kernel {
 			var fs dateFormats
 			return bytesRows(func(r *row, dst []byte) ([]byte, error) {
+				fs.policy = r.ctx.Conf.TimeParser
 				f, err := fs.get(r.bytes(1))
 				if err != nil {
 					return dst, err

@@ -640,9 +640,6 @@ func extractInterval(field string, src Expr, text string) Expr {
 		return nil
 	}
 	part := func(unit, mod int64) Expr {
-		if t.Kind == types.Calendar && unit == microsPerHour {
-			mod = math.MaxInt64
-		}
 		return Strict(name, tiny, args, text, i8Rows(func(r *row) (int8, error) { return int8(micros(r) / unit % mod), nil }))
 	}
 	switch field {

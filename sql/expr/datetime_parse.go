@@ -94,7 +94,10 @@ func parseByPattern(c *Call, in, format Expr, t types.DataType, lenient bool) (E
 	s.Null = s.Null || lenient
 	s.Extra = "pattern"
 	s.Fresh = func() Kernel {
-		fs := dateFormats{parsing: true}
+		fs := dateFormats{parsing: true, policy: c.Conf.TimeParser}
+		if t.Kind == types.TimestampNTZ { // a type that Spark 2.4 did not have
+			fs.policy = CorrectedParser
+		}
 		read := func(r *row) (dateParts, error) {
 			f, err := fs.get(r.bytes(1))
 			if err != nil {
@@ -102,6 +105,9 @@ func parseByPattern(c *Call, in, format Expr, t types.DataType, lenient bool) (E
 			}
 			p, problem := f.parse(r.bytes(0))
 			if problem != "" {
+				if err := f.conflict(r.bytes(0)); err != nil {
+					return p, err
+				}
 				if lenient {
 					return p, errNull
 				}

@@ -27,6 +27,10 @@ type Conf struct {
 	// LastMapKeyWins is spark.sql.mapKeyDedupPolicy=LAST_WIN: of equal keys of a map the last value is
 	// kept instead of an error.
 	LastMapKeyWins bool
+	// TimeParser is spark.sql.legacy.timeParserPolicy.
+	TimeParser TimeParser
+	// CalendarIntervals is spark.sql.legacy.interval.enabled: literals and differences of times are INTERVAL.
+	CalendarIntervals bool
 }
 
 // An Expr is a typed expression. It is immutable and may be shared.

@@ -329,9 +329,22 @@ func buildFromJSON(c *Call) (Expr, error) {
 	s.NullIfAnyNull = true
 	s.Fresh = func() Kernel {
 		p := newJSONReader(t, opts, c.Conf)
-		return valueRows(func(r *row, a *Appender) error { return p.read(r.bytes(0), a) })
+		return valueRows(func(r *row, a *Appender) error {
+			err := p.read(r.bytes(0), a)
+			if p.formatErr != nil {
+				return p.formatErr
+			}
+			return err
+		})
 	}
 	return s, nil
+}
+
+// differs notes under the policy Exception that Spark 2.4 could have read what is not read now.
+func (p *jsonReader) differs(f *dateFormat, raw []byte, problem string) {
+	if problem != "" && p.formatErr == nil {
+		p.formatErr = f.conflict(raw)
+	}
 }
 
 func optionsText(opts map[string]string) string {
@@ -373,7 +386,11 @@ func newJSONReader(t types.DataType, opts map[string]string, c Conf) *jsonReader
 	for k, f := range map[string]**dateFormat{"dateformat": &p.date, "timestampformat": &p.ts, "timestampntzformat": &p.ntz} {
 		if text, ok := opts[k]; ok {
 			var err error
-			if *f, err = compileDateFormat(text, true); err != nil {
+			policy := c.TimeParser
+			if f == &p.ntz {
+				policy = CorrectedParser
+			}
+			if *f, err = formatFor(text, true, policy); err != nil {
 				p.formatErr = err
 			}
 		}
@@ -703,6 +720,7 @@ func (p *jsonReader) scalar(t types.DataType, raw []byte, text bool, c byte, a *
 		}
 		if p.date != nil {
 			d, problem := p.date.parse(raw)
+			p.differs(p.date, raw, problem)
 			if problem == "" && a != nil {
 				a.AppendI32(int32(d.days()))
 			}
@@ -722,6 +740,7 @@ func (p *jsonReader) scalar(t types.DataType, raw []byte, text bool, c byte, a *
 		}
 		if p.ts != nil {
 			d, problem := p.ts.parse(raw)
+			p.differs(p.ts, raw, problem)
 			if problem == "" && a != nil {
 				a.AppendI64(d.instant(p.conf.Zone))
 			}

@@ -25,10 +25,14 @@ func newTextFormats(opts map[string]string, c Conf) (f textFormats, err error) {
 		to       **dateFormat
 	}{{"dateformat", "yyyy-MM-dd", &f.date}, {"timestampformat", "yyyy-MM-dd'T'HH:mm:ss.SSS[XXX]", &f.ts}, {"timestampntzformat", "yyyy-MM-dd'T'HH:mm:ss.SSS", &f.ntz}} {
 		text, ok := opts[x.key]
+		policy := c.TimeParser
+		if x.to == &f.ntz || !ok { // what is written without being asked is the same for all
+			policy = CorrectedParser
+		}
 		if !ok {
 			text = x.def
 		}
-		if *x.to, err = compileDateFormat(text, false); err != nil {
+		if *x.to, err = formatFor(text, false, policy); err != nil {
 			return f, err
 		}
 	}

@@ -217,6 +217,9 @@ func (x *resolver) interval(iv *sql.Interval) expr.Expr {
 		}
 		x.failWith(nil, err)
 	}
+	if x.a.conf.Expr.CalendarIntervals {
+		return expr.CalendarLit(months, days, micros)
+	}
 	t := types.DataType{}
 	classes := byte(0)
 	for _, u := range used {
@@ -269,6 +272,12 @@ func (x *resolver) unitToUnit(iv *sql.Interval, at sql.Span) expr.Expr {
 	n, err := expr.ParseIntervalLiteral(text, t)
 	if err != nil {
 		x.failWith(at, err)
+	}
+	switch {
+	case x.a.conf.Expr.CalendarIntervals && t.Kind == types.YearMonth:
+		return expr.CalendarLit(int32(n), 0, 0)
+	case x.a.conf.Expr.CalendarIntervals:
+		return expr.CalendarLit(0, int32(n/dayMicros), n%dayMicros)
 	}
 	return expr.IntegralOf(n, t)
 }
