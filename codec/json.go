@@ -2,6 +2,7 @@ package codec
 
 import (
 	"bytes"
+	"encoding/binary"
 
 	"streamlab/columnar"
 	"streamlab/errs"
@@ -33,6 +34,30 @@ type objectPlan struct {
 type guess struct {
 	key   []byte // "name":
 	child int    // -1: no such column
+	// The first 16 bytes of key as two words, and which of their bits count: most names fit.
+	word, mask [2]uint64
+}
+
+// at says whether the guess stands at i.
+func (g *guess) at(s []byte, i int) bool {
+	if len(s)-i >= 16 && len(g.key) <= 16 {
+		a, b := binary.LittleEndian.Uint64(s[i:]), binary.LittleEndian.Uint64(s[i+8:])
+		return (a^g.word[0])&g.mask[0]|(b^g.word[1])&g.mask[1] == 0
+	}
+	return len(s)-i >= len(g.key) && string(s[i:i+len(g.key)]) == string(g.key)
+}
+
+func newGuess(key []byte, child int) guess {
+	g := guess{key: append([]byte(nil), key...), child: child}
+	var w [16]byte
+	n := copy(w[:], key)
+	for k := range g.word {
+		g.word[k] = binary.LittleEndian.Uint64(w[8*k:])
+		if bytes := min(max(n-8*k, 0), 8); bytes > 0 {
+			g.mask[k] = ^uint64(0) >> (64 - 8*bytes)
+		}
+	}
+	return g
 }
 
 const maxGuess = 256
@@ -66,6 +91,9 @@ type jsonDecoder struct {
 	buf  []byte // unescaped texts
 	fail error  // FAILFAST: what was wrong with the first bad field
 	deep int
+
+	crossed bool // space has passed over a line end
+	misses  int  // records in a row that Ahead could not read
 }
 
 const maxDepth = 512
@@ -82,6 +110,38 @@ func (d *jsonDecoder) Record(rec []byte) error {
 	}
 	return d.top(rec)
 }
+
+// Ahead reads the record at s[at:] if it is an object that fits and ends with its line, without looking for
+// the end of the line before: nothing that it accepts can hold a line end. It returns where the next record
+// begins; not ok says nothing about the record, which Record has to read then.
+func (d *jsonDecoder) Ahead(s []byte, at int) (next int, ok bool) {
+	o := &d.r.json
+	if d.misses > maxMisses || s[at] != '{' || o.comments || o.controlChars || o.anyEscape {
+		return 0, false
+	}
+	d.room()
+	d.s, d.i, d.fail, d.deep, d.crossed = s, at+1, nil, 0, false
+	v := d.object(d.plan, d.cols, d.row)
+	if next = d.i; v == fits && !d.crossed && next < len(s) {
+		if s[next] == '\r' && next+1 < len(s) {
+			next++
+		}
+		if s[next] == '\n' {
+			d.misses = 0
+			d.row++
+			return next + 1, true
+		}
+	}
+	d.misses++
+	for _, c := range d.cols {
+		c.forget(d.row)
+	}
+	return 0, false
+}
+
+// maxMisses is after how many records in a row Ahead gives up: of a file that is written otherwise each
+// record would be read twice.
+const maxMisses = 16
 
 // Document reads the first value of a text.
 func (d *jsonDecoder) Document(text []byte) error { return d.Record(text) }
@@ -172,6 +232,9 @@ func (d *jsonDecoder) cause(rec []byte) error {
 func (d *jsonDecoder) space() {
 	s, i := d.s, d.i
 	for i < len(s) && (s[i] == ' ' || s[i] == '\t' || s[i] == '\r' || s[i] == '\n') {
+		if s[i] < ' ' && s[i] != '\t' {
+			d.crossed = true
+		}
 		i++
 	}
 	d.i = i
@@ -221,9 +284,9 @@ func (d *jsonDecoder) fields(plan *objectPlan, kids []*column, r int) verdict {
 	for k := 0; ; k++ {
 		child := -1
 		if k < len(plan.guess) {
-			if key := plan.guess[k].key; len(s)-d.i >= len(key) && string(s[d.i:d.i+len(key)]) == string(key) {
-				d.i += len(key)
-				child = plan.guess[k].child
+			if g := &plan.guess[k]; g.at(s, d.i) {
+				d.i += len(g.key)
+				child = g.child
 				goto value
 			}
 		}
@@ -284,7 +347,7 @@ func (d *jsonDecoder) learn(plan *objectPlan, k, start int, name []byte, child i
 	if k >= maxGuess || k > len(plan.guess) || len(text) != len(name)+3 || text[0] != '"' {
 		return
 	}
-	g := guess{append([]byte(nil), text...), child}
+	g := newGuess(text, child)
 	if k == len(plan.guess) {
 		plan.guess = append(plan.guess, g)
 	} else {

@@ -182,6 +182,11 @@ func (r *Reader) document(d Decoder, src io.Reader, path string, full func() err
 	return full()
 }
 
+// aheader is a decoder that can read a record before its end is known.
+type aheader interface {
+	Ahead(s []byte, at int) (next int, ok bool)
+}
+
 // lines reads the records of a part from src. skip is the number of bytes of src before the part: the
 // record that they belong to is somebody else's.
 func (r *Reader) lines(d Decoder, src io.Reader, skip int64, in Input, full func() error) error {
@@ -194,6 +199,10 @@ func (r *Reader) lines(d Decoder, src io.Reader, skip int64, in Input, full func
 	left := int64(1) << 62 // records that begin at left or behind it are not ours
 	if in.To > 0 {
 		left = in.To - in.From + skip
+	}
+	var ahead aheader // nil: the end of a line is looked for first
+	if len(r.LineSep) == 0 {
+		ahead, _ = d.(aheader)
 	}
 	start := skip == 0
 	pos := int64(0) // of buf[0] in src
@@ -213,6 +222,17 @@ func (r *Reader) lines(d Decoder, src io.Reader, skip int64, in Input, full func
 		for at < have {
 			if start && pos+int64(at) >= left {
 				return full()
+			}
+			if start && ahead != nil && len(buf) <= r.longest {
+				if next, ok := ahead.Ahead(s, at); ok {
+					if d.Rows() >= enough {
+						if err := full(); err != nil {
+							return err
+						}
+					}
+					at = next
+					continue
+				}
 			}
 			end, next := r.lineEnd(s, at)
 			if end < 0 {
