@@ -55,6 +55,20 @@ func (w *DataStreamWriter) Restart(path ...string) ([]Change, error) {
 		return nil, err
 	}
 	defer cp.Close()
+	return p.against(cp)
+}
+
+// RestartOf is Restart against the checkpoint of a query that runs.
+func (w *DataStreamWriter) RestartOf(q *StreamingQuery, path ...string) ([]Change, error) {
+	p, err := w.prepare(path...)
+	if err != nil || q.driver.cp == nil {
+		return nil, err
+	}
+	return p.against(q.driver.cp)
+}
+
+// against compares the query with a checkpoint, worst first.
+func (p *prepared) against(cp *store.Checkpoint) ([]Change, error) {
 	ep, err := exec.Build(p.node, exec.Conf{Expr: exprConf(p.conf), Mode: string(p.mode), ShufflePartitions: p.conf.number(keyPartitions),
 		Get: p.conf.Get})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sort"
 	"sync"
+	"sync/atomic"
 
 	"streamlab/engine"
 	"streamlab/errs"
@@ -13,16 +14,19 @@ import (
 // Workbench is a lab that can run: a session, and a streaming query for every query of the lab that was
 // started. Safe for concurrent use.
 type Workbench struct {
-	Lab *Lab
+	Lab *Lab // as it was opened; see Current
 	// Trusted lets queries run the commands of their foreach. Set it before the first Start.
 	Trusted bool
 	s       *engine.Session
 
 	clock *Clock // of labs whose steps move it; nil else
 
-	mu   sync.Mutex
-	runs map[string]*engine.StreamingQuery // newest run by queryName
-	last map[string]error                  // why a start was refused
+	adopted atomic.Pointer[Lab] // by Adopt; nil: none
+
+	mu    sync.Mutex
+	stale map[string]bool                   // queries that run otherwise than they are defined
+	runs  map[string]*engine.StreamingQuery // newest run by queryName
+	last  map[string]error                  // why a start was refused
 }
 
 // Open makes a lab ready to run; it starts nothing. Errors: every problem of sources, tables and views.
@@ -50,10 +54,18 @@ func Open(ctx context.Context, l *Lab, c engine.Config) (*Workbench, error) {
 // Session is the lab's session.
 func (w *Workbench) Session() *engine.Session { return w.s }
 
+// Current is the lab as it is defined now: Lab, or what Adopt has made of it since. It is not changed any more.
+func (w *Workbench) Current() *Lab {
+	if l := w.adopted.Load(); l != nil {
+		return l
+	}
+	return w.Lab
+}
+
 // Names lists the queries in file order.
 func (w *Workbench) Names() []string {
 	var out []string
-	for _, q := range w.Lab.Queries {
+	for _, q := range w.Current().Queries {
 		out = append(out, q.Name.Value)
 	}
 	return out
@@ -75,7 +87,7 @@ func (w *Workbench) Refused(name string) error {
 
 // Find is the definition of a query. Errors: LAB_NO_QUERY with the nearest name.
 func (w *Workbench) Find(name string) (Query, error) {
-	for _, q := range w.Lab.Queries {
+	for _, q := range w.Current().Queries {
 		if q.Name.Value == name {
 			return q, nil
 		}
@@ -109,9 +121,9 @@ func (w *Workbench) Start(ctx context.Context, name string, o StartOptions) (*en
 			return nil, err
 		}
 		if q.Command != nil && !w.Trusted {
-			return nil, w.Lab.locate(errs.New("LAB_NOT_TRUSTED", "command", q.Command[0]), q.sinkPos)
+			return nil, w.Current().locate(errs.New("LAB_NOT_TRUSTED", "command", q.Command[0]), q.sinkPos)
 		}
-		dw, path, err := w.Lab.writer(ctx, w.s, q)
+		dw, path, err := w.Current().writer(ctx, w.s, q)
 		if err != nil {
 			return nil, err
 		}
@@ -126,7 +138,7 @@ func (w *Workbench) Start(ctx context.Context, name string, o StartOptions) (*en
 			r, err = dw.Start(ctx, pathOf(path)...)
 		}
 		if err != nil {
-			return nil, w.Lab.locate(err, w.Lab.blame(q, err))
+			return nil, w.Current().locate(err, w.Current().blame(q, err))
 		}
 		return r, nil
 	}()
@@ -135,19 +147,20 @@ func (w *Workbench) Start(ctx context.Context, name string, o StartOptions) (*en
 		return nil, err
 	}
 	w.runs[name] = run
+	delete(w.stale, name)
 	return run, nil
 }
 
 // shared refuses a query whose checkpoint another query of the lab has used in this session: it would go on
 // where the other one stopped. The caller holds mu.
 func (w *Workbench) shared(q Query) error {
-	cp := w.Lab.checkpointOf(w.s, q)
+	cp := w.Current().checkpointOf(w.s, q)
 	if cp == "" {
 		return nil
 	}
-	for _, o := range w.Lab.Queries {
-		if o.Name.Value != q.Name.Value && w.runs[o.Name.Value] != nil && w.Lab.checkpointOf(w.s, o) == cp {
-			return w.Lab.locate(errs.New("LAB_CHECKPOINT_SHARED", "first", o.Name.Value, "second", q.Name.Value), q.Name.Pos)
+	for _, o := range w.Current().Queries {
+		if o.Name.Value != q.Name.Value && w.runs[o.Name.Value] != nil && w.Current().checkpointOf(w.s, o) == cp {
+			return w.Current().locate(errs.New("LAB_CHECKPOINT_SHARED", "first", o.Name.Value, "second", q.Name.Value), q.Name.Pos)
 		}
 	}
 	return nil
@@ -157,7 +170,7 @@ func (w *Workbench) shared(q Query) error {
 // other queries start all the same.
 func (w *Workbench) StartAll(ctx context.Context, o StartOptions) error {
 	var problems []error
-	for _, q := range w.Lab.Queries {
+	for _, q := range w.Current().Queries {
 		if !q.Start {
 			continue
 		}
@@ -178,7 +191,7 @@ func (w *Workbench) Checkpoint(name string) (string, error) {
 	if r := w.Query(name); r != nil {
 		return r.Snapshot().Checkpoint, nil
 	}
-	return w.Lab.checkpointOf(w.s, q), nil
+	return w.Current().checkpointOf(w.s, q), nil
 }
 
 // Writer describes a query as Start would start it.
@@ -187,15 +200,15 @@ func (w *Workbench) Writer(ctx context.Context, name string) (*engine.DataStream
 	if err != nil {
 		return nil, err
 	}
-	dw, _, err := w.Lab.writer(ctx, w.s, q)
+	dw, _, err := w.Current().writer(ctx, w.s, q)
 	return dw, err
 }
 
 // Checkpoints lists the locations of all queries that have a lasting checkpoint, by queryName.
 func (w *Workbench) Checkpoints() map[string]string {
 	m := map[string]string{}
-	for _, q := range w.Lab.Queries {
-		if c := w.Lab.checkpointOf(w.s, q); c != "" {
+	for _, q := range w.Current().Queries {
+		if c := w.Current().checkpointOf(w.s, q); c != "" {
 			m[q.Name.Value] = c
 		}
 	}

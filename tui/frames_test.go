@@ -73,6 +73,11 @@ var frames = []struct {
 	{"plan", true, func(d *driver) { d.keys("p") }},
 	{"checkpoints", true, func(d *driver) { d.keys("2") }},
 	{"checkpoint", true, func(d *driver) { d.keys("c") }},
+	{"editor", true, func(d *driver) { d.keys("e ctrl+n").text(" ") }},
+	{"editor-sound", true, func(d *driver) { d.keys("down down down e").text("x").keys("backspace ctrl+t") }},
+	{"editor-fixed", true, func(d *driver) { d.keys("e ctrl+f 2") }},
+	{"export", true, func(d *driver) { d.keys("3").text("SELECT 1;").keys("enter esc w") }},
+	{"completion", true, func(d *driver) { d.keys("3").text("SELECT page, su") }},
 	{"sql", true, func(d *driver) {
 		d.keys("3").text("SELECT page, sum(count) AS n\nFROM top_pages;").keys("enter esc")
 	}},

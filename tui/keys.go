@@ -49,6 +49,8 @@ var table = bindings([]entry{
 	{screen.InQueries, screen.OpenPlan, keys("p"), "plan", "its plan and identity", 0, screen.S},
 	{screen.InQueries, screen.OpenCharts, keys("v"), "charts", "its charts", 0, screen.M},
 	{screen.InQueries, screen.OpenModes, keys("m"), "modes", "its output modes beside each other", 0, screen.M},
+	{screen.InQueries, screen.EditQuery, keys("e"), "edit", "edit it in the lab file", 0, screen.M},
+	{screen.InQueries, screen.NewQuery, keys("a"), "", "new query from a template", 0, screen.L},
 	{screen.InQueries, screen.RestartQuery, keys("r"), "restart", "restart", 0, screen.M},
 	{screen.InQueries, screen.Filter, keys("/"), "filter", "filter the list", 0, screen.M},
 	{screen.InQueries, screen.Copy, keys("y"), "copy", "copy progress or error", 0, screen.M},

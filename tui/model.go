@@ -106,9 +106,9 @@ func newModel(ctx context.Context, opts Options) *model {
 	if m.clock == nil {
 		m.clock = time.Now
 	}
-	m.timer = tea.Tick
+	m.timer, m.sh.Settle = tea.Tick, 150*time.Millisecond
 	if opts.timer != nil {
-		m.timer = opts.timer
+		m.timer, m.sh.Settle = opts.timer, 0
 	}
 	m.cv.SetASCII(th.ASCII)
 	if opts.Plain {

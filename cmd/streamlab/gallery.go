@@ -60,14 +60,14 @@ func copyLab(name, dir string) (string, error) {
 
 // gallery is the list of labs behind tab 4.
 type gallery struct {
-	a       *app
+	*wright
 	noStart bool
 	*crashDesk
 	*learning
 }
 
 func newGallery(a *app, noStart bool) *gallery {
-	return &gallery{a: a, noStart: noStart, crashDesk: newCrashDesk(a), learning: newLearning()}
+	return &gallery{wright: &wright{a: a}, noStart: noStart, crashDesk: newCrashDesk(a), learning: newLearning()}
 }
 
 // Labs lists the shipped labs, then lab files of the current folder.
@@ -98,20 +98,20 @@ func (g *gallery) Labs(context.Context) ([]screen.LabEntry, error) {
 
 // Open opens a lab and starts its queries.
 func (g *gallery) Open(ctx context.Context, path string) (screen.Workbench, error) {
-	b := &localLab{consoles: map[string]*consoleText{}}
-	p, err := g.a.find(path)
+	b := &localLab{wright: g.wright, consoles: map[string]*consoleText{}}
+	p, err := g.wright.a.find(path)
 	if err != nil {
 		return nil, err
 	}
-	w, err := g.a.openWith(ctx, p, engine.Config{Out: io.Discard, Console: func(q string) io.Writer { return b.console(q) }})
+	w, err := g.wright.a.openWith(ctx, p, engine.Config{Out: io.Discard, Console: func(q string) io.Writer { return b.console(q) }})
 	if err != nil {
 		if list := lab.Problems(err); len(list) > 0 {
 			return nil, list[0]
 		}
 		return nil, err
 	}
-	b.w, b.lesson, b.learning, b.crashes = w, g.a.newLesson(w), g.learning, g.crashDesk
-	if b.conf, err = g.a.settings(); err != nil {
+	b.w, b.lesson, b.learning, b.crashes = w, g.wright.a.newLesson(w), g.learning, g.crashDesk
+	if b.conf, err = g.wright.a.settings(); err != nil {
 		return nil, err
 	}
 	if !g.noStart {
@@ -124,7 +124,7 @@ func (g *gallery) Open(ctx context.Context, path string) (screen.Workbench, erro
 
 // Reset deletes what a shipped lab wrote: workspace, checkpoints and outputs beside its unpacked file.
 func (g *gallery) Reset(_ context.Context, path string) error {
-	p, err := g.a.find(path)
+	p, err := g.wright.a.find(path)
 	if err != nil {
 		return err
 	}

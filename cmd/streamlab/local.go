@@ -20,6 +20,7 @@ import (
 
 // localLab shows a lab of this process to the screens.
 type localLab struct {
+	*wright
 	w *lab.Workbench
 
 	mu       sync.Mutex
@@ -34,7 +35,7 @@ type localLab struct {
 	modes     *modesRun // behind the screen of output modes; nil: none
 
 	play  sync.Mutex // held while a step is played
-	files sync.Mutex // held while a file of statements or a draft is written
+	files sync.Mutex // held while a file of statements is written
 
 	looks    looksAt
 	insp     *engine.Inspector // reads state of the query inspOf; nil: none
@@ -108,8 +109,8 @@ func (b *localLab) Queries() []*screen.QuerySnapshot {
 	if b.cache == nil {
 		b.cache = map[string]*cachedSnapshot{}
 	}
-	out := make([]*screen.QuerySnapshot, 0, len(b.w.Lab.Queries))
-	for _, q := range b.w.Lab.Queries {
+	out := make([]*screen.QuerySnapshot, 0, len(b.w.Current().Queries))
+	for _, q := range b.w.Current().Queries {
 		name := q.Name.Value
 		run, refused := b.w.Query(name), b.w.Refused(name)
 		version := int64(0)

@@ -130,8 +130,9 @@ type TextVerdict struct {
 
 // A QueryPlan is a closer look at one query of a lab file.
 type QueryPlan struct {
-	Tree   []string // plan, one operator a line, sinks last
-	Schema []Column // of the result; Column.Type is Spark's, NotNull where it cannot be null
+	Tree   []string // plan, one operator a line with its indentation, the sink last
+	Schema []Column // of the result, with Spark's types
+	Filled []bool   // per column of Schema: it is never null
 	Accept []SinkModes
 	Rows   Result // of a dry run of one batch
 	RowErr *errs.Error
@@ -159,18 +160,26 @@ type Labwright interface {
 	SaveLab(ctx context.Context, path, text, stamp string) (newStamp string, changed bool, err error)
 	// KeepDraft keeps text for the next time; it survives the end of the process. An empty text forgets it.
 	KeepDraft(ctx context.Context, path, text, stamp string) error
+	// Scratch writes text to a file beside the drafts, for another program to edit; Reread reads a file back
+	// and removes it if it is one of Scratch.
+	Scratch(ctx context.Context, path, text string) (file string, err error)
+	Reread(ctx context.Context, file string) (text string, err error)
 	// CheckLab says what is wrong with a text. It starts nothing and touches no checkpoint.
 	CheckLab(ctx context.Context, path, text string) (TextVerdict, error)
 	// PlanQuery looks closer at a query of a text; with dry it runs one batch of it into nothing.
 	PlanQuery(ctx context.Context, path, text, query string, dry bool) (QueryPlan, error)
 }
 
-// A Relabeler runs the queries of an edited lab file without opening the lab again.
-type Relabeler interface {
-	// Differences compares the queries of a text with those that are open: what starting one of them would
-	// change or be refused for. Queries that did not change are left out.
-	Differences(ctx context.Context, text string) (map[string][]PlanChange, error)
-	// Adopt makes the text the definition of the lab. Running queries keep their old plan until they are
-	// started again.
-	Adopt(ctx context.Context, text string) error
+// An Adopter takes an edited lab file over while its queries run.
+type Adopter interface {
+	// Adopt makes the text the definition of the opened lab. Queries that run keep their plan until they are
+	// started again: the answer lists those that the text defines otherwise.
+	Adopt(ctx context.Context, text string) ([]Redefined, error)
+}
+
+// A Redefined is a running query that an edited lab file defines otherwise than it runs.
+type Redefined struct {
+	Query   string
+	Changes []PlanChange // between the new definition and the checkpoint, worst first; nil: it fits
+	Refused bool         // it would not start again
 }

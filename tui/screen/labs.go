@@ -105,7 +105,10 @@ func (s *Labs) Handle(a Action) Effect {
 	switch a {
 	case Enter:
 		if e.Problem != nil {
-			return Effect{Error: e.Problem}
+			if s.sh.wright() == nil {
+				return Effect{Error: e.Problem}
+			}
+			return Effect{Push: NewFile(s.sh, e.Path, "", e.Problem.Pos)}
 		}
 		if s.isOpen(e) {
 			if len(s.sh.Lab.Steps) > 0 {
@@ -175,7 +178,11 @@ func (s *Labs) reallyOpen(path string) Effect {
 		return func() Effect {
 			s.opening = ""
 			if err != nil {
-				return Effect{Error: AsError(err), Close: old != nil}
+				r := Effect{Error: AsError(err), Close: old != nil}
+				if p := r.Error.Pos; p.File != "" && s.sh.wright() != nil { // a mistake in the file: to its place
+					r.Push = NewFile(s.sh, path, "", p)
+				}
+				return r
 			}
 			e := Effect{Open: w, Tab: 1, Jobs: []Job{s.load()}}
 			if l := w.Lab(); len(l.Steps) > 0 && !l.Started { // rows that flow come first; the steps are a key away

@@ -173,6 +173,8 @@ func (s *Queries) Handle(a Action) Effect {
 		return Effect{Do: &Command{Verb: StopAfterBatch}, Toast: "stopping all queries after their batches"}
 	case ReloadLab:
 		return Effect{Do: &Command{Verb: Reload}, Toast: "reading the lab file again"}
+	case NewQuery:
+		return chooseTemplate(s.sh)
 	}
 	if q == nil {
 		return Effect{}
@@ -200,6 +202,8 @@ func (s *Queries) Handle(a Action) Effect {
 		return e
 	}
 	switch a {
+	case EditQuery:
+		return editQuery(s.sh, q)
 	case Enter, OpenBatches:
 		if q.Error != nil && a == Enter && q.State == Failed {
 			return Effect{Error: q.Error}

@@ -248,9 +248,10 @@ type Shared struct {
 	Zone     *time.Location
 	Class    Class
 	ReadOnly bool
-	Plain    bool   // words instead of pictures: for screen readers
-	Busy     string // what is waited for longer than 200 ms; empty if nothing
-	Focus    string // the query the user is at, across tabs
+	Plain    bool          // words instead of pictures: for screen readers
+	Settle   time.Duration // how long typed text rests before it is checked; 0: not at all
+	Busy     string        // what is waited for longer than 200 ms; empty if nothing
+	Focus    string        // the query the user is at, across tabs
 }
 
 // Query finds a snapshot by name; nil if there is none.

@@ -111,7 +111,7 @@ func (c *Code) Draw(v canvas.View, g Gutter, active bool, marks func(line int) (
 	if c.at.Line >= k.top+v.H {
 		k.top = c.at.Line - v.H + 1
 	}
-	k.top = max(0, min(k.top, len(c.lines)-1))
+	k.top = max(0, min(k.top, len(c.lines)-v.H)) // nothing below the text while there is something above
 	x0 := c.gutter(g)
 	text := v.Sub(x0, 0, v.W-x0, v.H)
 	c.scroll(text.W)
@@ -186,4 +186,15 @@ func (c *Code) drawLine(v canvas.View, y, i int) {
 	if c.look.left > 0 && len(l) > 0 {
 		v.Put(0, y, "…", canvas.Muted)
 	}
+}
+
+// GutterWidth is the number of cells in front of the text.
+func (c *Code) GutterWidth(g Gutter) int { return c.gutter(g) }
+
+// CellsOf is where a part of a line is drawn: its first cell, and how many. It may lie outside the view.
+func (c *Code) CellsOf(from, to Place, g Gutter) (x, n int) {
+	c.fix()
+	l := c.Line(from.Line)
+	x = cells(l[:min(from.Byte, len(l))])
+	return x - c.look.left + c.gutter(g), cells(l[:min(to.Byte, len(l))]) - x
 }

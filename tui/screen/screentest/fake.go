@@ -31,6 +31,7 @@ type Bench struct {
 	kept
 	tried []screen.CrashResult
 	recorded
+	desk
 }
 
 // New makes the fake of the shop example.
