@@ -14,6 +14,7 @@ import (
 	"streamlab/engine"
 	"streamlab/errs"
 	"streamlab/sinks"
+	"streamlab/sql/types"
 )
 
 // sent collects what a sink got, by batch.
@@ -121,6 +122,23 @@ func TestReplayGivesWhatTheSinkGot(t *testing.T) {
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+func TestShortCells(t *testing.T) {
+	window, err := types.ParseDDL("w STRUCT<start: TIMESTAMP, end: TIMESTAMP>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"{2026-01-05 12:40:00, 2026-01-05 12:41:00}": "2026-01-05 12:40 → 12:41",
+		"{2026-01-05 12:40:00, 2026-01-05 12:40:05}": "2026-01-05 12:40:00 → 12:40:05",
+		"{2026-01-05 23:00:00, 2026-01-06 00:00:00}": "2026-01-05 23:00 → 2026-01-06 00:00",
+		"NULL": "NULL",
+	} {
+		if got := engine.ShortCell(window[0].Type, text); got != want {
+			t.Errorf("%s is %s, want %s", text, got, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -52,6 +53,26 @@ func Cells(rb arrow.RecordBatch, schema types.Schema) [][]string {
 		}
 	}
 	return rows
+}
+
+// ShortCell is a cell for the eye: of windows only what tells them apart, "2026-01-05 12:40 → 12:41".
+func ShortCell(t types.DataType, text string) string {
+	if t.Kind != types.Struct || len(t.Fields) != 2 || t.Fields[0].Name != "start" || t.Fields[1].Name != "end" {
+		return text
+	}
+	from, to, ok := strings.Cut(strings.Trim(text, "{}"), ", ")
+	if !ok {
+		return text
+	}
+	if a, okA := strings.CutSuffix(from, ":00"); okA {
+		if b, okB := strings.CutSuffix(to, ":00"); okB {
+			from, to = a, b
+		}
+	}
+	if day, clock, ok := strings.Cut(to, " "); ok && strings.HasPrefix(from, day+" ") {
+		to = clock
+	}
+	return from + " → " + to
 }
 
 // Cells are the kept values of a stage, a list of texts a row.

@@ -120,13 +120,21 @@ func (t *Trace) group(r Ref) string {
 	if i < 0 {
 		return ""
 	}
-	s := &t.Stages[r.Stage]
-	cells := t.Cells(r.Stage)[i]
-	text := "(" + strings.Join(cells[:s.Keys], ", ") + ")"
+	text := t.key(r.Stage, t.Cells(r.Stage)[i])
 	if change := t.Change(r.Stage, i); change != "" {
 		text += "  " + change
 	}
 	return text
+}
+
+// key prints the key of a group of a stage.
+func (t *Trace) key(stage int, cells []string) string {
+	s := &t.Stages[stage]
+	out := make([]string, s.Keys)
+	for i := range out {
+		out[i] = ShortCell(s.Schema[i].Type, cells[i])
+	}
+	return "(" + strings.Join(out, ", ") + ")"
 }
 
 // Change prints the results of a group before and after the batch: "18064 → 18221", or "new → 1". "" for rows
@@ -160,7 +168,7 @@ func (t *Trace) Why(stage, i int, clock TimeText) []Reason {
 	}
 	if s.Keys > 0 {
 		cells := t.Cells(stage)[i]
-		say("state key", "(%s)", strings.Join(cells[:s.Keys], ", "))
+		say("state key", "%s", t.key(stage, cells))
 		if len(cells) > s.Keys {
 			switch {
 			case r.New:
@@ -172,21 +180,7 @@ func (t *Trace) Why(stage, i int, clock TimeText) []Reason {
 		}
 	}
 	if r.FromAll > 0 {
-		stored := int64(0)
-		for _, f := range r.From {
-			if f.Stage < 0 {
-				stored++
-			}
-		}
-		text := plural(r.FromAll-stored, "row")
-		if stored > 0 {
-			text = strings.TrimPrefix(fmt.Sprintf("%s and %s stored by an earlier batch", text, plural(stored, "row")), "no rows and ")
-		} else if f := r.From[0]; r.FromAll == 1 {
-			text = fmt.Sprintf("row %d of %s", f.N+1, t.stageName(f.Stage))
-		} else {
-			text += " of " + t.stageName(f.Stage)
-		}
-		say("came from", "%s", text)
+		say("came from", "%s", t.origins(r))
 	} else if s.Keys > 0 {
 		say("came from", "no row of this batch")
 	}
@@ -200,6 +194,40 @@ func (t *Trace) Why(stage, i int, clock TimeText) []Reason {
 		}
 	}
 	return out
+}
+
+// origins names the rows that a row was made of: each of a few, else how many of which stage.
+func (t *Trace) origins(r *exec.TraceRow) string {
+	var parts []string
+	if r.FromAll <= 2 {
+		for _, f := range r.From {
+			if f.Stage < 0 {
+				parts = append(parts, "a row stored by an earlier batch")
+			} else {
+				parts = append(parts, fmt.Sprintf("row %d of %s", f.N+1, t.stageName(f.Stage)))
+			}
+		}
+		return strings.Join(parts, " and ")
+	}
+	count := map[int]int64{}
+	var order []int
+	for _, f := range r.From {
+		if count[f.Stage] == 0 {
+			order = append(order, f.Stage)
+		}
+		count[f.Stage]++
+	}
+	if len(order) == 1 {
+		count[order[0]] = r.FromAll // more than were listed
+	}
+	for _, stage := range order {
+		if stage < 0 {
+			parts = append(parts, plural(count[stage], "row")+" stored by an earlier batch")
+		} else {
+			parts = append(parts, plural(count[stage], "row")+" of "+t.stageName(stage))
+		}
+	}
+	return strings.Join(parts, " and ")
 }
 
 // emission says why a group of state was emitted, or was not.
@@ -254,13 +282,16 @@ func thousands(n int64) string {
 func (t *Trace) Note(stage int, clock TimeText) string {
 	s := &t.Stages[stage]
 	var parts []string
-	lost := func(f exec.Fate, text string) {
+	lost := func(f exec.Fate, one, many string) {
 		n := int64(0)
 		for _, b := range s.Below {
 			n += t.Stages[b].Fates[f]
 		}
-		if n > 0 {
-			parts = append(parts, thousands(n)+" "+text)
+		switch {
+		case n == 1:
+			parts = append(parts, "1 "+one)
+		case n > 1:
+			parts = append(parts, thousands(n)+" "+many)
 		}
 	}
 	switch s.Kind {
@@ -288,12 +319,12 @@ func (t *Trace) Note(stage int, clock TimeText) string {
 			}
 		}
 	}
-	lost(exec.FateLate, "late rows dropped")
-	lost(exec.FateDuplicate, "duplicates")
-	lost(exec.FateNullKey, "null keys")
-	lost(exec.FateWaiting, "rows wait for a partner")
-	lost(exec.FateBeyond, "behind the limit")
-	lost(exec.FateNoTime, "without a time")
+	lost(exec.FateLate, "late row dropped", "late rows dropped")
+	lost(exec.FateDuplicate, "duplicate", "duplicates")
+	lost(exec.FateNullKey, "null key", "null keys")
+	lost(exec.FateWaiting, "row waits for a partner", "rows wait for a partner")
+	lost(exec.FateBeyond, "behind the limit", "behind the limit")
+	lost(exec.FateNoTime, "without a time", "without a time")
 	if n := s.Fates[exec.FateHeld]; n > 0 {
 		parts = append(parts, thousands(n)+" held back")
 	}

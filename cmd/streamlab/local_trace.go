@@ -6,14 +6,12 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"streamlab/columnar"
 	"streamlab/engine"
 	"streamlab/engine/exec"
 	"streamlab/errs"
-	"streamlab/sql/types"
 	"streamlab/tui/screen"
 )
 
@@ -151,7 +149,7 @@ func shownValues(t *engine.Trace, i int) screen.Result {
 	for k, texts := range cells {
 		row := make([]screen.Cell, len(texts), len(texts)+2)
 		for c, text := range texts {
-			row[c] = screen.Cell{Text: shownCell(s.Schema[c].Type, text), Null: vs[c].IsNull(k)}
+			row[c] = screen.Cell{Text: engine.ShortCell(s.Schema[c].Type, text), Null: vs[c].IsNull(k)}
 		}
 		if groups {
 			was, change := "?", ""
@@ -168,27 +166,15 @@ func shownValues(t *engine.Trace, i int) screen.Result {
 	return r
 }
 
-// shownCell shortens windows: of their end only what differs from the start.
-func shownCell(t types.DataType, text string) string {
-	if t.Kind != types.Struct || len(t.Fields) != 2 || t.Fields[0].Name != "start" || t.Fields[1].Name != "end" {
-		return text
-	}
-	from, to, ok := strings.Cut(strings.Trim(text, "{}"), ", ")
-	if !ok {
-		return text
-	}
-	if day, clock, ok := strings.Cut(to, " "); ok && strings.HasPrefix(from, day+" ") {
-		to = clock
-	}
-	return from + " → " + to
-}
-
 // plus is the difference of two whole numbers with a sign; "" of other texts.
 func plus(was, now string) string {
 	a, err := strconv.ParseInt(was, 10, 64)
 	b, err2 := strconv.ParseInt(now, 10, 64)
 	if err != nil || err2 != nil {
 		return ""
+	}
+	if a == b {
+		return "0"
 	}
 	return fmt.Sprintf("%+d", b-a)
 }

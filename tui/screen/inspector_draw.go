@@ -68,11 +68,11 @@ func (s *Inspector) drawError(v canvas.View) {
 var stageColsS = []widget.Col{
 	{Width: 2, Right: true},
 	{Title: "STAGE", Width: 10},
-	{Width: 12, Grow: true},
+	{Width: 17, Grow: true},
 	{Title: "IN", Width: 9, Right: true},
 	{Title: "OUT", Width: 9, Right: true},
-	{Title: "ms", Width: 5, Right: true, Rank: 3},
-	{Width: 22, Rank: 2},
+	{Title: "ms", Width: 5, Right: true, Rank: 2},
+	{Width: 16, Rank: 3},
 }
 
 var stageColsM = []widget.Col{
