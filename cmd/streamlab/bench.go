@@ -16,7 +16,7 @@ import (
 
 func newBenchCommand(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "bench", Short: "Measure the engine beside hand-written loops and other engines"}
-	c.AddCommand(newBenchGenerate(a), newBenchRun(a), newBenchCompare(a), newBenchProbe(a))
+	c.AddCommand(newBenchGenerate(a), newBenchRun(a), newBenchCompare(a), newBenchProbe(a), newBenchReport(a), newBenchGate(a))
 	return c
 }
 
