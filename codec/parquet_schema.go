@@ -168,14 +168,24 @@ func decimalBytes(p int32) int {
 	return int(math.Ceil((float64(p)*math.Log2(10) + 1) / 8))
 }
 
+// FieldIDs gives columns and fields of structs their ids in a file, -1 for none; nil for no ids at all.
+type FieldIDs func(types.Field) int32
+
+func (ids FieldIDs) of(f types.Field) int32 {
+	if ids == nil {
+		return -1
+	}
+	return ids(f)
+}
+
 // nodeOf makes the Parquet node of a column as Spark writes it. Errors: UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE.
-func nodeOf(name string, t types.DataType, optional bool) (schema.Node, error) {
+func nodeOf(name string, t types.DataType, optional bool, id int32, ids FieldIDs) (schema.Node, error) {
 	rep := parquet.Repetitions.Required
 	if optional {
 		rep = parquet.Repetitions.Optional
 	}
 	leaf := func(l schema.LogicalType, p parquet.Type, length int) (schema.Node, error) {
-		return schema.NewPrimitiveNodeLogical(name, rep, l, p, length, -1)
+		return schema.NewPrimitiveNodeLogical(name, rep, l, p, length, id)
 	}
 	none := schema.NoLogicalType{}
 	switch t.Kind {
@@ -218,7 +228,7 @@ func nodeOf(name string, t types.DataType, optional bool) (schema.Node, error) {
 		rep = parquet.Repetitions.Optional
 		return leaf(schema.NullLogicalType{}, parquet.Types.Int32, -1)
 	case types.Array:
-		e, err := nodeOf("element", *t.Elem, t.ContainsNull)
+		e, err := nodeOf("element", *t.Elem, t.ContainsNull, -1, ids)
 		if err != nil {
 			return nil, err
 		}
@@ -226,13 +236,13 @@ func nodeOf(name string, t types.DataType, optional bool) (schema.Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return schema.NewGroupNodeLogical(name, rep, schema.FieldList{r}, schema.NewListLogicalType(), -1)
+		return schema.NewGroupNodeLogical(name, rep, schema.FieldList{r}, schema.NewListLogicalType(), id)
 	case types.Map:
-		k, err := nodeOf("key", *t.Key, false)
+		k, err := nodeOf("key", *t.Key, false, -1, ids)
 		if err != nil {
 			return nil, err
 		}
-		v, err := nodeOf("value", *t.Elem, t.ContainsNull)
+		v, err := nodeOf("value", *t.Elem, t.ContainsNull, -1, ids)
 		if err != nil {
 			return nil, err
 		}
@@ -240,18 +250,18 @@ func nodeOf(name string, t types.DataType, optional bool) (schema.Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return schema.NewGroupNodeLogical(name, rep, schema.FieldList{r}, schema.MapLogicalType{}, -1)
+		return schema.NewGroupNodeLogical(name, rep, schema.FieldList{r}, schema.MapLogicalType{}, id)
 	case types.Struct:
 		var fields schema.FieldList
 		for _, f := range t.Fields {
-			n, err := nodeOf(f.Name, f.Type, f.Nullable)
+			n, err := nodeOf(f.Name, f.Type, f.Nullable, ids.of(f), ids)
 			if err != nil {
 				return nil, err
 			}
 			fields = append(fields, n)
 		}
 		if len(fields) > 0 {
-			return schema.NewGroupNode(name, rep, fields, -1)
+			return schema.NewGroupNode(name, rep, fields, id)
 		}
 	}
 	return nil, unsupportedColumn("Parquet", name, t)

@@ -58,6 +58,11 @@ func FindParquetCodec(name string) (Codec, error) {
 // NewParquetFormat checks a schema. Timestamps are written as microseconds, never as INT96. Errors:
 // UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE, EMPTY_SCHEMA_NOT_SUPPORTED_FOR_DATASOURCE.
 func NewParquetFormat(s types.Schema, c Codec) (*ParquetFormat, error) {
+	return NewParquetFormatWithIDs(s, c, nil)
+}
+
+// NewParquetFormatWithIDs is NewParquetFormat for files whose columns are found by ids.
+func NewParquetFormatWithIDs(s types.Schema, c Codec, ids FieldIDs) (*ParquetFormat, error) {
 	if len(s) == 0 {
 		return nil, errs.New("EMPTY_SCHEMA_NOT_SUPPORTED_FOR_DATASOURCE", "format", "Parquet")
 	}
@@ -66,7 +71,7 @@ func NewParquetFormat(s types.Schema, c Codec) (*ParquetFormat, error) {
 		if bad, ok := unwritableParquet(f.Type); ok {
 			return nil, unsupportedColumn("Parquet", f.Name, bad)
 		}
-		n, err := nodeOf(f.Name, f.Type, f.Nullable)
+		n, err := nodeOf(f.Name, f.Type, f.Nullable, ids.of(f), ids)
 		if err != nil {
 			return nil, err
 		}

@@ -121,7 +121,7 @@ func (t *Txn) WriteRows(ctx context.Context, parts []columnar.Partition, opt Wri
 		for i, p := range parts {
 			list[i] = numbered{p, f}
 		}
-		parts = list
+		parts, opt.InOrder = list, true
 	}
 	if w, err = t.Write(ctx, parts, opt); err != nil {
 		return w, false, err

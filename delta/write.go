@@ -10,15 +10,10 @@ import (
 	"path"
 	"path/filepath"
 	"sort"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 	"github.com/google/uuid"
 
 	"streamlab/codec"
@@ -37,6 +32,8 @@ type WriteOptions struct {
 	Dot bool
 	// DataChange is false if rows only move.
 	NoDataChange bool
+	// InOrder is set if the partitions must be read one after the other.
+	InOrder bool
 	// Apart is set if every partition of rows gets files of its own.
 	Apart bool
 }
@@ -60,7 +57,7 @@ type dataWriter struct {
 	parts   []int        // positions of the partition columns in schema
 	data    []int        // positions of the columns that go into the file
 	physics types.Schema // the columns of the file, physical names at all depths
-	arrow   *arrow.Schema
+	format  *codec.ParquetFormat
 	tight   bool
 	noStats bool
 	dir     string // folder below the table: "" or _change_data
@@ -76,7 +73,7 @@ type dataWriter struct {
 }
 
 type openFile struct {
-	w     *pqarrow.FileWriter
+	w     *codec.ParquetWriter
 	f     vfs.File
 	buf   *bufio.Writer
 	n     *countWriter
@@ -97,9 +94,8 @@ func (c *countWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-var compressions = map[string]compress.Compression{"": compress.Codecs.Snappy, "snappy": compress.Codecs.Snappy, "zstd": compress.Codecs.Zstd,
-	"gzip": compress.Codecs.Gzip, "none": compress.Codecs.Uncompressed, "uncompressed": compress.Codecs.Uncompressed,
-	"lz4_raw": compress.Codecs.Lz4Raw, "brotli": compress.Codecs.Brotli}
+// compressions are the codecs that data files may have, besides Parquet's others.
+var compressions = map[string]bool{"": true, "snappy": true, "zstd": true, "gzip": true, "none": true, "uncompressed": true, "lz4_raw": true, "brotli": true}
 
 // newDataWriter makes a writer of rows under schema, whose columns are those of the table and perhaps more
 // (a change type). The table is as the transaction will leave it.
@@ -111,7 +107,7 @@ func (t *Txn) newDataWriter(schema types.Schema, opt WriteOptions) (*dataWriter,
 		w.opt.Compression = m.Property("delta.parquet.compression.codec")
 	}
 	w.opt.Compression = strings.ToLower(w.opt.Compression)
-	if _, ok := compressions[w.opt.Compression]; !ok {
+	if !compressions[w.opt.Compression] {
 		return nil, errs.New("CODEC_NOT_AVAILABLE.WITH_AVAILABLE_CODECS_SUGGESTION", "codecName", w.opt.Compression, "availableCodecs",
 			"brotli, gzip, lz4_raw, none, snappy, zstd")
 	}
@@ -125,7 +121,6 @@ func (t *Txn) newDataWriter(schema types.Schema, opt WriteOptions) (*dataWriter,
 		w.parts = append(w.parts, i)
 		isPart[i] = true
 	}
-	var fields []arrow.Field
 	for i, f := range schema {
 		if isPart[i] && !inFile || f.Type.Kind == types.Null {
 			continue
@@ -136,13 +131,25 @@ func (t *Txn) newDataWriter(schema types.Schema, opt WriteOptions) (*dataWriter,
 		w.data = append(w.data, i)
 		p := types.Field{Name: physicalName(f, w.mode), Type: physicalType(f.Type, w.mode), Nullable: f.Nullable, Metadata: f.Metadata}
 		w.physics = append(w.physics, p)
-		fields = append(fields, arrowField(f, w.mode))
 	}
-	if len(fields) == 0 {
+	if len(w.physics) == 0 {
 		return nil, errs.New("DELTA_EMPTY_DATA")
 	}
-	w.arrow = arrow.NewSchema(fields, nil)
-	return w, nil
+	c, err := codec.FindParquetCodec(w.opt.Compression)
+	if err != nil {
+		return nil, err
+	}
+	var ids codec.FieldIDs
+	if w.mode != MapNone {
+		ids = func(f types.Field) int32 {
+			if id, ok := metaInt(f, keyMappingID); ok {
+				return int32(id)
+			}
+			return -1
+		}
+	}
+	w.format, err = codec.NewParquetFormatWithIDs(w.physics, c, ids)
+	return w, err
 }
 
 // writable refuses types that data files cannot hold.
@@ -185,33 +192,6 @@ func physicalType(t types.DataType, mode MappingMode) types.DataType {
 		return types.MapOf(physicalType(*t.Key, mode), physicalType(*t.Elem, mode), t.ContainsNull)
 	}
 	return t
-}
-
-// arrowField is a column as it is written: physical name, field id.
-func arrowField(f types.Field, mode MappingMode) arrow.Field {
-	out := arrow.Field{Name: physicalName(f, mode), Type: arrowType(f.Type, mode), Nullable: f.Nullable}
-	if id, ok := metaInt(f, keyMappingID); ok && mode != MapNone {
-		out.Metadata = arrow.NewMetadata([]string{"PARQUET:field_id"}, []string{strconv.FormatInt(id, 10)})
-	}
-	return out
-}
-
-func arrowType(t types.DataType, mode MappingMode) arrow.DataType {
-	switch t.Kind {
-	case types.Struct:
-		fs := make([]arrow.Field, len(t.Fields))
-		for i, f := range t.Fields {
-			fs[i] = arrowField(f, mode)
-		}
-		return arrow.StructOf(fs...)
-	case types.Array:
-		return arrow.ListOfField(arrow.Field{Name: "element", Type: arrowType(*t.Elem, mode), Nullable: t.ContainsNull})
-	case types.Map:
-		m := arrow.MapOf(arrowType(*t.Key, mode), arrowType(*t.Elem, mode))
-		m.SetItemNullable(t.ContainsNull)
-		return m
-	}
-	return t.Arrow()
 }
 
 // renamed sees a vector under the physical form of its type.
@@ -379,7 +359,7 @@ func (w *dataWriter) rowsTo(key string, vals []*string, vs []*columnar.Vec, sel 
 }
 
 func (f *openFile) append(w *dataWriter, vs []*columnar.Vec, sel columnar.Sel) error {
-	cols := make([]arrow.Array, len(w.data))
+	cols := make([]columnar.Vec, len(w.data))
 	dense := make([]*columnar.Vec, len(w.data))
 	for k, c := range w.data {
 		v := renamed(vs[c], w.physics[k].Type)
@@ -388,17 +368,14 @@ func (f *openFile) append(w *dataWriter, vs []*columnar.Vec, sel columnar.Sel) e
 			columnar.Gather(g, v, sel)
 			v = g
 		}
-		dense[k] = v
-		a := columnar.ToArrow(v, columnar.AllRows(sel.N))
-		cols[k] = a
+		dense[k], cols[k] = v, *v
 	}
 	if f.stats != nil {
 		f.stats.add(dense, sel.N)
 	}
-	rec := array.NewRecordBatch(w.arrow, cols, int64(sel.N))
 	f.rows += int64(sel.N)
 	w.rows += int64(sel.N)
-	return f.w.WriteBuffered(rec)
+	return f.w.Write(cols, 0, sel.N)
 }
 
 const prefixLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -457,9 +434,7 @@ func (w *dataWriter) create(vals []*string) (*openFile, error) {
 	if !w.noStats {
 		f.stats = newStats(w.dataFields(), w.meta, w.mode, w.tight)
 	}
-	props := parquet.NewWriterProperties(parquet.WithCompression(compressions[w.opt.Compression]), parquet.WithStoreDecimalAsInteger(true),
-		parquet.WithCreatedBy(engineVersion), parquet.WithMaxRowGroupLength(1<<20))
-	f.w, err = pqarrow.NewFileWriter(w.arrow, f.buf, props, pqarrow.DefaultWriterProps())
+	f.w, err = w.format.NewWriter(f.buf)
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
@@ -554,15 +529,33 @@ type Written struct {
 // Write writes rows into new data files of the table as the transaction will leave it. The rows lie under
 // Schema, in its order. Files without rows are not made. On an error nothing is left.
 func (t *Txn) Write(ctx context.Context, parts []columnar.Partition, opt WriteOptions) (Written, error) {
-	w, err := t.newDataWriter(t.Schema(), opt)
+	n := workers(parts)
+	if opt.Apart || opt.InOrder {
+		n = 1
+	}
+	ws := make([]*dataWriter, n)
+	for k := range ws {
+		w, err := t.newDataWriter(t.Schema(), opt)
+		if err != nil {
+			return Written{}, err
+		}
+		w.count = k
+		ws[k] = w
+	}
+	var files []written
+	var err error
+	if n == 1 {
+		files, err = t.writeAll(ctx, ws[0], parts)
+	} else {
+		files, err = t.writeParallel(ctx, ws, parts)
+	}
 	if err != nil {
 		return Written{}, err
 	}
-	files, err := t.writeAll(ctx, w, parts)
-	if err != nil {
-		return Written{}, err
+	var out Written
+	for _, w := range ws {
+		out.Rows, out.Bytes = out.Rows+w.rows, out.Bytes+w.bytes
 	}
-	out := Written{Rows: w.rows, Bytes: w.bytes}
 	for _, d := range files {
 		out.Adds = append(out.Adds, &Add{Path: d.path, PartitionValues: d.values, Size: d.size, ModificationTime: d.mtime,
 			DataChange: !opt.NoDataChange, Stats: d.stats})
