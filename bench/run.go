@@ -40,7 +40,7 @@ type Result struct {
 }
 
 // Run runs a workload on the engine: available-now, one file a batch, durable state, into a sink that reads
-// every column. scratch is where the checkpoint goes. With check the result is collected and summed up
+// every column, or into the files of w.Sink. scratch is where the checkpoint goes. With check the result is collected and summed up
 // instead of timed.
 func Run(ctx context.Context, w Workload, variant, data, scratch string, check bool) (*Result, error) {
 	files, err := w.files(data, variant)
@@ -70,7 +70,10 @@ func Run(ctx context.Context, w Workload, variant, data, scratch string, check b
 	writer := q.WriteStream().OutputMode(w.Mode).QueryName("bench").Trigger(engine.AvailableNow()).
 		Option("checkpointLocation", filepath.Join(dir, "chk"))
 	got := collected{keys: w.Keys}
-	if check {
+	out := filepath.Join(dir, "out")
+	if w.Sink != "" {
+		writer = writer.Format(w.Sink).Option("path", out)
+	} else if check {
 		writer = writer.EachBatch(func(ctx context.Context, b sinks.Batch) error {
 			return sinks.Each(ctx, b, func(_ int, rb arrow.RecordBatch) error { got.add(rb, b.Schema); return nil })
 		})
@@ -107,6 +110,15 @@ func Run(ctx context.Context, w Workload, variant, data, scratch string, check b
 	}
 	res.RowsPerS = float64(res.Rows) / res.Seconds
 	res.percentiles()
+	if check && w.Sink != "" {
+		rows, schema, err := s.Read().Format(w.Sink).Load(ctx, out).Collect(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, rb := range rows {
+			got.add(rb, schema)
+		}
+	}
 	if check {
 		sum := got.total()
 		res.CheckN, res.Checksum = sum.Rows, sum.String()

@@ -19,6 +19,7 @@ type Workload struct {
 	Mode     string
 	Keys     int // leading result columns that identify a row of an update stream
 	limit    loop
+	Sink     string // format of the files that the result goes into; "" is the sink that only reads
 }
 
 // A View is a set of files under a name.
@@ -52,16 +53,17 @@ func Workloads() []Workload {
 	ads := []View{{"impressions", "impressions/json-{size}", "imp_id BIGINT, ad_id BIGINT, ts TIMESTAMP", "10 seconds"},
 		{"clicks", "clicks/json-{size}", "imp_id BIGINT, ts TIMESTAMP", "10 seconds"}}
 	return []Workload{
-		{"W1", []string{"large"}, events("events/json-{size}", ""), queryW1, nil, "append", 0, limitW1},
-		{"W3json", []string{"large"}, events("events/json-{size}", ""), queryW3, nil, "update", 2, limitW3},
-		{"W4json", []string{"large", "small"}, events("events/json-{size}", ""), queryW4, nil, "update", 1, limitW4},
-		{"W5", []string{"tiny"}, []View{{"keys", "keys10000000/json-{size}", keySchema, ""}}, queryW5, nil, "update", 1, limitW5},
-		{"W6", []string{"small"}, events("events/json-{size}", "5 seconds"), queryW6, nil, "append", 0, limitW6()},
-		{"W7", []string{"small"}, events("events/json-{size}", "5 seconds"), queryW7, nil, "append", 0, limitW7()},
-		{"W8", []string{"small"}, events("dups/json-{size}", "10 seconds"), queryW8, []string{"event_id"}, "append", 0, limitW8},
-		{"W9", []string{"small"}, ads, queryW9, nil, "append", 0, limitW9},
-		{"W10x1", []string{"1"}, events("drip1/json", ""), queryW3, nil, "update", 2, limitW3},
-		{"W10x1000", []string{"1000"}, events("drip1000/json", ""), queryW3, nil, "update", 2, limitW3},
+		{"W1", []string{"large"}, events("events/json-{size}", ""), queryW1, nil, "append", 0, limitW1, ""},
+		{"W3json", []string{"large"}, events("events/json-{size}", ""), queryW3, nil, "update", 2, limitW3, ""},
+		{"W4json", []string{"large", "small"}, events("events/json-{size}", ""), queryW4, nil, "update", 1, limitW4, ""},
+		{"W5", []string{"tiny"}, []View{{"keys", "keys10000000/json-{size}", keySchema, ""}}, queryW5, nil, "update", 1, limitW5, ""},
+		{"W6", []string{"small"}, events("events/json-{size}", "5 seconds"), queryW6, nil, "append", 0, limitW6(), ""},
+		{"W7", []string{"small"}, events("events/json-{size}", "5 seconds"), queryW7, nil, "append", 0, limitW7(), ""},
+		{"W8", []string{"small"}, events("dups/json-{size}", "10 seconds"), queryW8, []string{"event_id"}, "append", 0, limitW8, ""},
+		{"W9", []string{"small"}, ads, queryW9, nil, "append", 0, limitW9, ""},
+		{"W10x1", []string{"1"}, events("drip1/json", ""), queryW3, nil, "update", 2, limitW3, ""},
+		{"W12", []string{"large", "small"}, events("events/json-{size}", ""), queryW8, nil, "append", 0, limitW12, "delta"},
+		{"W10x1000", []string{"1000"}, events("drip1000/json", ""), queryW3, nil, "update", 2, limitW3, ""},
 	}
 }
 

@@ -26,7 +26,8 @@ const (
 type ParquetFormat struct {
 	schema types.Schema
 	root   *schema.GroupNode
-	props  *parquet.WriterProperties
+	leaves *schema.Schema
+	props  []parquet.WriterProperty
 	meta   string
 	codec  Codec
 }
@@ -81,29 +82,33 @@ func NewParquetFormatWithIDs(s types.Schema, c Codec, ids FieldIDs) (*ParquetFor
 	if err != nil {
 		return nil, err
 	}
-	schema.NewSchema(root) // the library keeps the paths of nodes at their first use: before writers share them
+	leaves := schema.NewSchema(root) // the library keeps the paths of nodes at their first use: before writers share them
 	codecs := map[string]compress.Compression{"snappy": compress.Codecs.Snappy, "gzip": compress.Codecs.Gzip, "zstd": compress.Codecs.Zstd,
 		"lz4": compress.Codecs.Lz4, "lz4_raw": compress.Codecs.Lz4Raw, "brotli": compress.Codecs.Brotli, "none": compress.Codecs.Uncompressed}
-	props := parquet.NewWriterProperties(parquet.WithCompression(codecs[c.Name]), parquet.WithVersion(parquet.V2_LATEST),
+	props := []parquet.WriterProperty{parquet.WithCompression(codecs[c.Name]), parquet.WithVersion(parquet.V2_LATEST),
 		parquet.WithDataPageVersion(parquet.DataPageV1), parquet.WithCreatedBy("streamlab"), parquet.WithRootName("spark_schema"),
-		parquet.WithDataPageSize(1<<20), parquet.WithDictionaryPageSizeLimit(1<<20))
-	return &ParquetFormat{schema: s, root: root, props: props, meta: s.JSON(), codec: c}, nil
+		parquet.WithDataPageSize(1 << 20), parquet.WithDictionaryPageSizeLimit(1 << 20)}
+	return &ParquetFormat{schema: s, root: root, leaves: leaves, props: props, meta: s.JSON(), codec: c}, nil
 }
 
 // ParquetWriter writes one file. It belongs to one goroutine.
 type ParquetWriter struct {
 	format *ParquetFormat
-	w      *file.Writer
+	dst    io.Writer
+	w      *file.Writer // nil before the first rows
 	group  file.BufferedRowGroupWriter
 	rows   int
 	leaves []*leafWriter
 	ended  bool
+	// sampling is set while the first rows are looked at instead of written.
+	sampling bool
 }
 
 // leafWriter holds the scratch of one leaf.
 type leafWriter struct {
 	maxDef, maxRep int16
-	length         int // of fixed byte arrays
+	length         int  // of fixed byte arrays
+	varied         bool // values hardly repeat
 
 	bools []bool
 	i32   []int32
@@ -117,23 +122,33 @@ type leafWriter struct {
 
 // NewWriter begins a file at dst, which stays open when the writer is closed.
 func (f *ParquetFormat) NewWriter(dst io.Writer) (*ParquetWriter, error) {
-	kv := metadata.NewKeyValueMetadata()
-	if err := kv.Append("org.apache.spark.version", "4.2.0"); err != nil {
-		return nil, err
-	}
-	if err := kv.Append(sparkSchemaKey, f.meta); err != nil {
-		return nil, err
-	}
-	w, err := file.NewParquetWriterWithError(keepOpen{dst}, f.root, file.WithWriterProps(f.props), file.WithWriteMetadata(kv))
-	if err != nil {
-		return nil, err
-	}
-	p := &ParquetWriter{format: f, w: w}
-	for i := range w.NumColumns() {
-		c := w.Schema.Column(i)
+	p := &ParquetWriter{format: f, dst: dst}
+	for i := range f.leaves.NumColumns() {
+		c := f.leaves.Column(i)
 		p.leaves = append(p.leaves, &leafWriter{maxDef: c.MaxDefinitionLevel(), maxRep: c.MaxRepetitionLevel(), length: c.TypeLength()})
 	}
 	return p, nil
+}
+
+// begin writes the head of the file. Columns whose first values hardly repeat get no dictionary.
+func (p *ParquetWriter) begin() error {
+	props := p.format.props
+	for i, l := range p.leaves {
+		if l.varied {
+			props = append(props[:len(props):len(props)], parquet.WithDictionaryFor(p.format.leaves.Column(i).Path(), false))
+		}
+	}
+	kv := metadata.NewKeyValueMetadata()
+	if err := kv.Append("org.apache.spark.version", "4.2.0"); err != nil {
+		return err
+	}
+	if err := kv.Append(sparkSchemaKey, p.format.meta); err != nil {
+		return err
+	}
+	var err error
+	p.w, err = file.NewParquetWriterWithError(keepOpen{p.dst}, p.format.root, file.WithWriterProps(parquet.NewWriterProperties(props...)),
+		file.WithWriteMetadata(kv))
+	return err
 }
 
 // keepOpen hides the Close of a writer.
@@ -153,6 +168,16 @@ func (p *ParquetWriter) Write(cols []columnar.Vec, from, to int) error {
 
 func (p *ParquetWriter) write(cols []columnar.Vec, from, to int) error {
 	return safego.Call("parquet writer", func() error {
+		if p.w == nil {
+			p.sampling = true
+			err := p.columns(cols, from, min(to, from+sampleRows))
+			if p.sampling = false; err != nil {
+				return err
+			}
+			if err := p.begin(); err != nil {
+				return err
+			}
+		}
 		if p.group == nil {
 			g, err := p.w.AppendBufferedRowGroupChecked()
 			if err != nil {
@@ -160,13 +185,8 @@ func (p *ParquetWriter) write(cols []columnar.Vec, from, to int) error {
 			}
 			p.group = g
 		}
-		s := levelScratch{}
-		leaf := 0
-		for i, f := range p.format.schema {
-			s.begin(from, to)
-			if err := p.column(&cols[i], f.Type, f.Nullable, s, &leaf, 0); err != nil {
-				return err
-			}
+		if err := p.columns(cols, from, to); err != nil {
+			return err
 		}
 		p.rows += to - from
 		if p.rows >= rowGroupRows || p.rows%(32*1024) < to-from && p.group.TotalBytesWritten() >= rowGroupBytes {
@@ -174,6 +194,18 @@ func (p *ParquetWriter) write(cols []columnar.Vec, from, to int) error {
 		}
 		return nil
 	})
+}
+
+func (p *ParquetWriter) columns(cols []columnar.Vec, from, to int) error {
+	s := levelScratch{}
+	leaf := 0
+	for i, f := range p.format.schema {
+		s.begin(from, to)
+		if err := p.column(&cols[i], f.Type, f.Nullable, s, &leaf, 0); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *ParquetWriter) endGroup() error {
@@ -200,6 +232,11 @@ func (p *ParquetWriter) Close() error {
 	}
 	p.ended = true
 	return safego.Call("parquet writer", func() error {
+		if p.w == nil { // no rows at all
+			if err := p.begin(); err != nil {
+				return err
+			}
+		}
 		if err := p.endGroup(); err != nil {
 			return err
 		}
@@ -273,6 +310,10 @@ func (p *ParquetWriter) column(v *columnar.Vec, t types.DataType, nullable bool,
 	}
 	i := *leaf
 	*leaf++
+	if p.sampling {
+		p.leaves[i].varied = varied(v, s.at)
+		return nil
+	}
 	c, err := p.group.Column(i)
 	if err != nil {
 		return err
