@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/parquet/file"
-
 )
 
 // Columns whose values repeat have a dictionary, others have none; short columns have one whatever they hold.
@@ -43,4 +42,3 @@ func TestParquetDictionaries(t *testing.T) {
 		}
 	}
 }
-
