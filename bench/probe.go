@@ -51,6 +51,7 @@ func Probes() []Probe {
 		{"size", "time of a batch at S and at 10 S groups, recovery (P4), bytes a group", probeSize},
 		{"cold", "from process start to the first row (P1)", probeCold},
 		{"ten", "ten queries over one source ÷ one (P2)", probeTen},
+		{"files", "memory and time of a million tiny files, a small batch beside many files", probeFiles},
 		{"resting", "CPU and memory of ten idle queries (P3)", probeResting},
 	}
 }
