@@ -120,8 +120,12 @@ func ParseSinkLog(data []byte) ([]SinkFile, error) {
 
 // FileURL prints a path as the URL that Spark's logs hold: file:///a/b%20c.
 func FileURL(path string) string {
+	return string(AppendFileURL(make([]byte, 0, len(path)+8), path))
+}
+
+// AppendFileURL is FileURL behind b.
+func AppendFileURL(b []byte, path string) []byte {
 	const hex = "0123456789ABCDEF"
-	b := make([]byte, 0, len(path)+8)
 	b = append(b, "file://"...)
 	for i := 0; i < len(path); i++ {
 		c := path[i]
@@ -131,7 +135,7 @@ func FileURL(path string) string {
 			b = append(b, c)
 		}
 	}
-	return string(b)
+	return b
 }
 
 // FilePath is the inverse of FileURL; text that is no file URL is a path already.

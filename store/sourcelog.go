@@ -97,12 +97,20 @@ func (l *SourceLog) Add(n int64, entry []byte) error {
 	if n < 0 {
 		return errs.New("INTERNAL_ERROR", "message", "entries of a source log count from 0")
 	}
-	l.c.buffer(logKey(l.source, n), entry)
+	l.c.buffer(logKey(l.source, n), pack(entry))
 	return nil
 }
 
 // Get reads entry n.
-func (l *SourceLog) Get(n int64) ([]byte, bool, error) { return l.c.lookup(logKey(l.source, n)) }
+func (l *SourceLog) Get(n int64) ([]byte, bool, error) {
+	entry, ok, err := l.c.lookup(logKey(l.source, n))
+	if err == nil && ok {
+		if entry, err = unpack(entry); err != nil {
+			err = corrupt(l.c.dir, "an entry of a source log cannot be unpacked", err)
+		}
+	}
+	return entry, ok && err == nil, err
+}
 
 // Latest reads the entry with the highest number; ok is false if there is none.
 func (l *SourceLog) Latest() (n int64, entry []byte, ok bool, err error) {

@@ -6,11 +6,12 @@
 package files
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"sort"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -46,7 +47,7 @@ type Source struct {
 	seen      seenFiles
 	counter   int64            // newest log entry; -1: none
 	recent    map[int64][]file // entries that were added by this run
-	unread    []file           // candidates of an earlier listing, in order
+	unread    listing          // candidates of an earlier listing, in order
 	frozen    bool             // AvailableNow: unread is all there is
 	tooOld    int64
 	ages      []entryAge // of the log's entries, by number
@@ -96,7 +97,7 @@ func (s *Source) configure(def sources.Def) error {
 	if s.maxFiles, err = o.Int("maxFilesPerTrigger", 0, 1); err != nil {
 		return err
 	}
-	if s.maxBytes, err = o.Int("maxBytesPerTrigger", 0, 1); err != nil {
+	if s.maxBytes, err = o.Bytes("maxBytesPerTrigger", 0); err != nil {
 		return err
 	}
 	if s.maxFiles > 0 && s.maxBytes > 0 {
@@ -195,23 +196,31 @@ func (s *Source) open() error {
 		return nil
 	}
 	s.seen.reset(s.maxAge, s.nameOnly)
-	var last []file
+	var newest []byte
 	if s.log != nil {
 		n := int64(0)
 		for id, entry := range s.log.From(0) {
-			files, err := s.parseEntry(entry)
-			if err != nil {
+			s.counter = id
+			newest = entry
+			age := entryAge{n: id}
+			if err := s.eachLine(entry, func(path []byte, mtime int64) {
+				i := bytes.LastIndexByte(path, '/')
+				s.seen.addPath(path[:max(i, 0)], path[i+1:], mtime)
+				age.newest = max(age.newest, mtime)
+			}); err != nil {
 				return err
 			}
-			s.counter = id
-			last = files
-			for _, f := range files {
-				s.seen.add(f)
-			}
-			s.note(id, files)
+			s.ages = append(s.ages, age)
 			if n++; n%256 == 0 {
 				s.seen.purge()
 			}
+		}
+	}
+	var last []file
+	if newest != nil && !s.list.glob {
+		var err error
+		if last, err = s.parseEntry(newest); err != nil {
+			return err
 		}
 	}
 	// Spark asks for the last batch again, and finds files that lie outside.
@@ -230,11 +239,28 @@ func (s *Source) open() error {
 	return nil
 }
 
+func ascii(b []byte) bool {
+	for _, c := range b {
+		if c >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
 func appendEntry(dst []byte, n int64, files []file) []byte {
+	if need := len(files) * 128; len(files) > 64 && cap(dst) < need {
+		dst = make([]byte, 0, need)
+	}
 	dst = append(dst, "v1"...)
 	for _, f := range files {
 		dst = append(dst, "\n{\"path\":"...)
-		dst = codec.AppendJSONText(dst, []byte(codec.FileURL(f.path)))
+		from := len(dst)
+		dst = append(dst, '"')
+		dst = append(codec.AppendFileURL(dst, f.path), '"')
+		if !ascii(dst[from:]) { // what a URL leaves as it is may still be no text
+			dst = codec.AppendJSONText(dst[:from], []byte(codec.FileURL(f.path)))
+		}
 		dst = append(dst, ",\"timestamp\":"...)
 		dst = strconv.AppendInt(dst, f.mtime, 10)
 		dst = append(dst, ",\"batchId\":"...)
@@ -244,31 +270,84 @@ func appendEntry(dst []byte, n int64, files []file) []byte {
 	return dst
 }
 
+// parseLine reads a line as appendEntry writes it, when nothing in it is escaped; false if it is of another form.
+// The path aliases the line.
+func parseLine(line []byte) (path []byte, mtime int64, ok bool) {
+	rest, ok := bytes.CutPrefix(line, []byte(`{"path":"`))
+	if !ok || bytes.IndexByte(rest, '\\') >= 0 {
+		return nil, 0, false
+	}
+	path, rest, ok = bytes.Cut(rest, []byte(`","timestamp":`))
+	if !ok || bytes.IndexByte(path, '"') >= 0 {
+		return nil, 0, false
+	}
+	when, rest, ok := bytes.Cut(rest, []byte(`,"batchId":`))
+	if !ok {
+		return nil, 0, false
+	}
+	if _, ok = bytes.CutSuffix(rest, []byte{'}'}); !ok {
+		return nil, 0, false
+	}
+	mtime, err := strconv.ParseInt(view(when), 10, 64)
+	return path, mtime, err == nil
+}
+
+// eachLine gives the files of an entry; the path is valid during the call.
+func (s *Source) eachLine(entry []byte, give func(path []byte, mtime int64)) error {
+	version, rest, more := bytes.Cut(entry, []byte{'\n'})
+	if string(version) != "v1" {
+		return errs.New("OFFSET_FORM", "offset", string(version), "source", "FileStreamSource")
+	}
+	for more {
+		var line []byte
+		line, rest, more = bytes.Cut(rest, []byte{'\n'})
+		url, mtime, ok := parseLine(line)
+		if !ok {
+			var l logLine
+			if json.Unmarshal(line, &l) != nil {
+				return errs.New("OFFSET_FORM", "offset", string(line), "source", "FileStreamSource")
+			}
+			url, mtime = []byte(l.Path), l.Timestamp
+		}
+		path, plain := bytes.CutPrefix(url, []byte("file:///"))
+		if plain = plain && bytes.IndexByte(path, '%') < 0; plain {
+			path = url[len("file://"):]
+		} else {
+			path = []byte(codec.FilePath(string(url)))
+		}
+		if s.movedFrom != "" {
+			if rest, ok := strings.CutPrefix(string(path), s.movedFrom+"/"); ok {
+				path = []byte(filepath.Join(s.movedTo, rest))
+			}
+		}
+		give(path, mtime)
+	}
+	return nil
+}
+
 func (s *Source) parseEntry(entry []byte) ([]file, error) {
-	lines := strings.Split(string(entry), "\n")
-	if lines[0] != "v1" {
-		return nil, errs.New("OFFSET_FORM", "offset", lines[0], "source", "FileStreamSource")
-	}
-	out := make([]file, 0, len(lines)-1)
-	for _, line := range lines[1:] {
-		var l logLine
-		if err := json.Unmarshal([]byte(line), &l); err != nil {
-			return nil, errs.New("OFFSET_FORM", "offset", line, "source", "FileStreamSource")
-		}
-		path := codec.FilePath(l.Path)
-		if rest, ok := strings.CutPrefix(path, s.movedFrom+"/"); ok && s.movedFrom != "" {
-			path = filepath.Join(s.movedTo, rest)
-		}
-		out = append(out, file{path: path, mtime: l.Timestamp, size: -1})
-	}
-	return out, nil
+	out := make([]file, 0, bytes.Count(entry, []byte{'\n'}))
+	err := s.eachLine(entry, func(path []byte, mtime int64) {
+		out = append(out, file{path: string(path), mtime: mtime, size: -1})
+	})
+	return out, err
 }
 
 // InitialOffset is none: there is no offset before the first file.
 func (s *Source) InitialOffset(context.Context) (sources.Offset, error) { return "", nil }
 
+// mostFiles is how many files a micro-batch takes when no option says anything else. Spark takes all, and as
+// much memory as they need; whoever has fewer sees no difference.
+const mostFiles = 50_000
+
+// manyFiles is from how many files of a micro-batch on memory is looked after.
+const manyFiles = 20_000
+
 // DefaultReadLimit is what the options say.
 func (s *Source) DefaultReadLimit() sources.ReadLimit {
+	if s.maxFiles == 0 && s.maxBytes == 0 && !s.latestFirst {
+		return sources.ReadLimit{MaxFiles: mostFiles}
+	}
 	return sources.ReadLimit{MaxFiles: s.maxFiles, MaxBytes: s.maxBytes}
 }
 
@@ -277,50 +356,41 @@ func (s *Source) PrepareAvailableNow(context.Context) error {
 	if err := s.open(); err != nil {
 		return err
 	}
-	files, err := s.candidates()
-	if err != nil {
+	s.unread.free()
+	if err := s.candidates(); err != nil {
 		return err
 	}
-	s.unread, s.frozen = files, true
+	s.frozen = true
 	return nil
 }
 
-// candidates lists the files that are new, in the order of reading.
-func (s *Source) candidates() ([]file, error) {
+// candidates lists the files that are new, in the order of reading, as the unread ones.
+func (s *Source) candidates() error {
 	if s.clean == "off" && s.list.unchanged() && s.minAge == 0 {
-		return nil, nil
+		return nil
 	}
-	files, err := s.list.list(s.seen.unknown)
-	if err != nil {
-		return nil, err
+	l := &s.unread
+	if err := s.list.into(l, s.seen.unknown); err != nil {
+		l.free()
+		return err
 	}
 	if s.list.fromLog && s.clean != "off" {
-		return nil, errs.New("_LEGACY_ERROR_TEMP_2261")
+		return errs.New("_LEGACY_ERROR_TEMP_2261")
 	}
-	kept := files[:0]
 	young := int64(1) << 62
 	if s.minAge > 0 {
 		young = s.now().Add(-s.minAge).UnixMilli()
 	}
 	s.tooOld = 0
-	for _, f := range files {
-		switch {
-		case f.mtime < s.seen.lastPurge:
+	l.keep(func(x listed) bool {
+		if x.mtime < s.seen.lastPurge {
 			s.tooOld++
-		case f.mtime <= young:
-			kept = append(kept, f)
+			return false
 		}
-	}
-	sort.Slice(kept, func(i, j int) bool {
-		if s.latestFirst && kept[i].mtime != kept[j].mtime {
-			return kept[i].mtime > kept[j].mtime
-		}
-		return older(kept[i], kept[j])
+		return x.mtime <= young
 	})
-	if err := s.partitionsStill(kept); err != nil {
-		return nil, err
-	}
-	return kept, nil
+	l.order(s.latestFirst)
+	return s.partitionsStill(l)
 }
 
 // LatestOffset selects files and writes them to the log.
@@ -335,19 +405,22 @@ func (s *Source) LatestOffset(_ context.Context, start sources.Offset, limit sou
 	if s.counter > from { // selected before a crash and not planned
 		return offset(s.counter), nil
 	}
-	if len(s.unread) == 0 && !s.frozen {
-		files, err := s.candidates()
-		if err != nil {
+	if len(s.unread.left()) == 0 && !s.frozen {
+		if err := s.candidates(); err != nil {
+			s.unread.free()
 			return "", err
 		}
-		s.unread = files
 	}
-	n := choose(s.unread, limit)
+	n := choose(s.unread.left(), limit)
 	if n == 0 {
 		return start, nil
 	}
-	selected := append([]file(nil), s.unread[:n]...)
-	s.unread = s.unread[n:]
+	if n >= manyFiles {
+		// What the batch before has left behind is several times what lives: with batches of this size it
+		// would decide how much memory the process takes. Collecting it is nothing against reading the files.
+		runtime.GC()
+	}
+	selected := s.unread.take(n)
 	s.discard(limit)
 	for _, f := range selected {
 		s.seen.add(f)
@@ -366,7 +439,7 @@ func (s *Source) LatestOffset(_ context.Context, start sources.Offset, limit sou
 }
 
 // choose says how many of the candidates a batch takes.
-func choose(files []file, limit sources.ReadLimit) int {
+func choose(files []listed, limit sources.ReadLimit) int {
 	n := len(files)
 	if limit.MaxFiles > 0 {
 		n = int(min(int64(n), limit.MaxFiles))
@@ -383,25 +456,27 @@ func choose(files []file, limit sources.ReadLimit) int {
 	return n
 }
 
-// discard drops the rest of a listing when keeping it is not worth while or would be wrong.
+// discard drops the rest of a listing when keeping it is not worth while or would be wrong. Under the limit that
+// is there without options it is kept.
 func (s *Source) discard(limit sources.ReadLimit) {
-	if s.frozen || len(s.unread) == 0 {
+	left := s.unread.left()
+	if s.frozen || len(left) == 0 || s.maxFiles == 0 && s.maxBytes == 0 && limit.MaxFiles == mostFiles {
 		return
 	}
-	rest, whole := float64(len(s.unread)), float64(limit.MaxFiles)
+	rest, whole := float64(len(left)), float64(limit.MaxFiles)
 	if limit.MaxBytes > 0 {
 		rest, whole = 0, float64(limit.MaxBytes)
-		for _, f := range s.unread {
+		for _, f := range left {
 			rest += float64(f.size)
 		}
 	}
 	if s.latestFirst || rest < s.discardRatio*whole || s.maxCached == 0 {
-		s.unread = nil
+		s.unread.free()
 		s.list.dirs = nil // files are left: the next trigger must list
 		return
 	}
-	if len(s.unread) > s.maxCached {
-		s.unread = s.unread[:s.maxCached]
+	if len(left) > s.maxCached {
+		s.unread.cut(s.maxCached)
 		s.list.dirs = nil
 	}
 }
@@ -560,8 +635,13 @@ func (s *Source) Metrics(sources.Offset) map[string]string {
 	return m
 }
 
-// Close does nothing: no file stays open between batches.
-func (s *Source) Close() error { return nil }
+// Close forgets what was listed and seen. No file stays open between batches.
+func (s *Source) Close() error {
+	s.unread.free()
+	s.seen.slots.Free()
+	s.opened = false
+	return nil
+}
 
 // Schema is the data columns, then the partition columns.
 func (s *Source) Schema() types.Schema { return s.schema }

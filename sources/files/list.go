@@ -7,11 +7,8 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
-	"syscall"
 	"time"
 
-	"streamlab/codec"
-	"streamlab/errs"
 	"streamlab/internal/vfs"
 )
 
@@ -91,58 +88,6 @@ func (l *lister) unchanged() bool {
 	return true
 }
 
-// list gives the files that keep accepts by path; only these are looked at closer. The order is undefined.
-func (l *lister) list(keep func(path string) bool) ([]file, error) {
-	if !l.glob && !l.ignoreLog && (!l.decided || l.fromLog) {
-		_, err := l.fs.Stat(filepath.Join(l.path, codec.SinkLogDir))
-		if err == nil {
-			l.fromLog, l.decided = true, true
-			return l.sinkLog(keep)
-		}
-		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) { // the path may be one file
-			return nil, err
-		}
-		l.fromLog = false
-	}
-	l.listed = time.Now()
-	l.dirs = map[string]time.Time{}
-	l.linked = nil
-	l.parts = false
-	var out []file
-	if !l.glob {
-		if err := l.root(l.path, keep, &out); err != nil {
-			return nil, err
-		}
-	} else {
-		paths, err := glob(l.fs, l.path)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range paths {
-			info, err := l.fs.Stat(p)
-			if errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			if !info.IsDir() {
-				if l.wanted(filepath.Base(p)) && keep(p) {
-					out = append(out, file{p, info.ModTime().UnixMilli(), info.Size()})
-				}
-				continue
-			}
-			if err := l.dir(p, keep, l.recursive, &out); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if len(out) > 0 {
-		l.decided = true
-	}
-	return out, nil
-}
-
 func (l *lister) wanted(name string) bool {
 	if hidden(name) {
 		return false
@@ -150,121 +95,11 @@ func (l *lister) wanted(name string) bool {
 	return l.filter == "" || match(l.filter, name)
 }
 
-// root lists a folder that is not a glob: with key=value folders in it they are read, otherwise its files.
-func (l *lister) root(dir string, keep func(string) bool, out *[]file) error {
-	info, err := l.fs.Stat(dir)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return err
-	}
-	if !info.IsDir() && l.single {
-		*out = append(*out, file{path: dir, mtime: info.ModTime().UnixMilli(), size: info.Size()})
-		return nil
-	}
-	if !info.IsDir() {
-		return errs.New("INVALID_OPTION", "option", "basePath", "value", dir, "requirement", "must be a directory")
-	}
-	if l.recursive {
-		return l.dir(dir, keep, true, out)
-	}
-	l.dirs[dir] = info.ModTime()
-	entries, err := l.fs.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if !hidden(e.Name()) && strings.Contains(e.Name(), "=") && l.folder(filepath.Join(dir, e.Name()), e) {
-			l.parts = true
-			if err := l.dir(filepath.Join(dir, e.Name()), keep, true, out); err != nil {
-				return err
-			}
-		}
-	}
-	if l.parts {
-		return nil
-	}
-	return l.entries(dir, entries, keep, false, out)
-}
-
-func (l *lister) dir(dir string, keep func(string) bool, deep bool, out *[]file) error {
-	info, err := l.fs.Stat(dir)
-	if err != nil {
-		return ignoreGone(err)
-	}
-	entries, err := l.fs.ReadDir(dir)
-	if err != nil {
-		return ignoreGone(err)
-	}
-	l.dirs[dir] = info.ModTime()
-	return l.entries(dir, entries, keep, deep, out)
-}
-
 func ignoreGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
-}
-
-func (l *lister) entries(dir string, entries []fs.DirEntry, keep func(string) bool, deep bool, out *[]file) error {
-	prefix := strings.TrimSuffix(dir, "/") + "/"
-	for _, e := range entries {
-		name := e.Name()
-		if e.IsDir() || deep && !hidden(name) && l.folder(prefix+name, e) {
-			if deep && !hidden(name) {
-				if err := l.dir(prefix+name, keep, true, out); err != nil {
-					return err
-				}
-			}
-			continue
-		}
-		if !l.wanted(name) {
-			continue
-		}
-		path := prefix + name
-		if !keep(path) {
-			continue
-		}
-		info, err := l.fs.Stat(path) // follows links, unlike e.Info
-		if err != nil {
-			if errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
-			return err
-		}
-		if info.IsDir() {
-			continue
-		}
-		*out = append(*out, file{path, info.ModTime().UnixMilli(), info.Size()})
-	}
-	return nil
-}
-
-func (l *lister) sinkLog(keep func(string) bool) ([]file, error) {
-	l.dirs = nil
-	logged, _, err := codec.ReadSinkLog(l.fs, l.path)
-	if err != nil {
-		return nil, err
-	}
-	var out []file
-	for _, f := range logged {
-		p := codec.FilePath(f.Path)
-		if inside, err := l.inside(p); err != nil || !inside {
-			if err == nil {
-				err = errs.New("SINK_LOG_PATH_OUTSIDE", "path", p, "folder", l.path)
-			}
-			return nil, err
-		}
-		if strings.Contains(strings.TrimPrefix(filepath.Dir(p), l.path), "=") {
-			l.parts = true
-		}
-		if (l.filter == "" || match(l.filter, filepath.Base(p))) && keep(p) {
-			out = append(out, file{p, f.ModificationTime, f.Size})
-		}
-	}
-	return out, nil
 }
 
 // glob finds the paths that a pattern with * ? [] {} matches, sorted. Hidden names are left out.
@@ -356,11 +191,11 @@ func braces(p string) []string {
 // match matches a name against one part of a glob.
 // folder says whether an entry is a folder to go into: one, or a link to one that the listing has not come
 // through yet, so that links cannot send it round in circles.
-func (l *lister) folder(path string, e fs.DirEntry) bool {
-	if e.IsDir() {
+func (l *lister) folder(path string, kind fs.FileMode) bool {
+	if kind.IsDir() {
 		return true
 	}
-	if e.Type()&fs.ModeSymlink == 0 {
+	if kind&fs.ModeSymlink == 0 {
 		return false
 	}
 	info, err := l.fs.Stat(path)

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -100,7 +101,9 @@ func (s *shape) setup(def sources.Def, stream bool) error {
 	var found []file
 	if s.base != "" || s.data == nil {
 		probe := s.list
-		look := func(path string) bool { return s.data == nil || strings.Contains(path, "=") }
+		look := func(dir string, name []byte) bool {
+			return s.data == nil || strings.Contains(dir, "=") || bytes.IndexByte(name, '=') >= 0
+		}
 		if found, err = probe.list(look); err != nil {
 			if stream && errs.Has(err, "INVALID_OPTION") {
 				found, err = nil, nil // the path is one file: the query says so
@@ -217,18 +220,18 @@ func (s *shape) Prune(columns []int) bool {
 }
 
 // partitionsStill checks that new files have no partition columns but those of the schema.
-func (s *shape) partitionsStill(files []file) error {
+func (s *shape) partitionsStill(files *listing) error {
 	if s.base == "" {
 		return nil
 	}
-	last := ""
-	for _, f := range files {
-		dir := filepath.Dir(f.path)
-		if dir == last {
+	last := ^uint32(0)
+	for _, x := range files.left() {
+		if x.dir == last {
 			continue
 		}
-		last = dir
-		kvs, err := folderKeys(s.base, f.path)
+		last = x.dir
+		dir := files.dirs[x.dir]
+		kvs, err := folderKeys(s.base, files.file(x).path)
 		if err != nil {
 			return err
 		}
@@ -311,14 +314,14 @@ func (s *shape) partitions(files []file, counts *codecCounts) ([]columnar.Partit
 		if unread(filepath.Base(f.path)) {
 			continue
 		}
-		info, err := vfs.OS.Stat(f.path)
+		info, err := vfs.Look(f.path)
 		if err != nil {
 			if ignoreGone(err) == nil {
 				continue
 			}
 			return nil, err
 		}
-		f.size = info.Size()
+		f.size = info.Size
 		total += f.size
 		kept = append(kept, f)
 	}
@@ -326,7 +329,11 @@ func (s *shape) partitions(files []file, counts *codecCounts) ([]columnar.Partit
 	if s.format == "parquet" {
 		most = mostParquet
 	}
-	size := min(max(total/int64(4*runtime.GOMAXPROCS(0)), leastPart), most)
+	workers := int64(runtime.GOMAXPROCS(0))
+	size := min(max(total/(4*workers), leastPart), most)
+	// A part of a few files each is fine for a hundred files; of a hundred thousand it would be more work than
+	// reading them, so that opening counts less the more files there are.
+	opening := min(int64(openCost), size/max(1, int64(len(kept))/(8*workers)))
 	var out []columnar.Partition
 	cur := &part{shape: s, counts: counts}
 	room := size
@@ -343,7 +350,7 @@ func (s *shape) partitions(files []file, counts *codecCounts) ([]columnar.Partit
 				flush()
 			}
 			cur.chunks = append(cur.chunks, chunk{f, 0, 0})
-			room -= f.size + openCost
+			room -= f.size + opening
 			continue
 		}
 		for from := int64(0); from < f.size; {
@@ -362,7 +369,7 @@ func (s *shape) partitions(files []file, counts *codecCounts) ([]columnar.Partit
 				flush()
 			}
 		}
-		room -= openCost
+		room -= opening
 		if room < size/4 {
 			flush()
 		}

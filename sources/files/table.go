@@ -57,7 +57,7 @@ func (t *table) files() ([]file, error) {
 		return t.listed, nil
 	}
 	one := t.list
-	files, err := one.list(func(string) bool { return true })
+	files, err := one.list(all)
 	if err != nil {
 		return nil, err
 	}

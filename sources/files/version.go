@@ -16,7 +16,7 @@ var young atomic.Int64 // makes versions of young files unequal
 
 // Version lists the files with their times and sizes (catalog.Versioned).
 func (t *table) Version(context.Context) (string, error) {
-	files, err := t.list.list(func(string) bool { return true })
+	files, err := t.list.list(all)
 	if err != nil {
 		return "", err
 	}
