@@ -6,8 +6,8 @@ import "streamlab/sources"
 func Options(format string) []sources.OptionDoc {
 	out := []sources.OptionDoc{
 		{Name: "path", Doc: "Folder or glob to read."},
-		{Name: "maxFilesPerTrigger", Doc: "Most files of a micro-batch."},
-		{Name: "maxBytesPerTrigger", Doc: "Most bytes of a micro-batch; its first file is always read. 64m and 1g are understood."},
+		{Name: "maxFilesPerTrigger", Doc: "Most files of a micro-batch; without a limit it takes 50,000."},
+		{Name: "maxBytesPerTrigger", Doc: "Most bytes of a micro-batch; its first file is always read."},
 		{Name: "latestFirst", Default: "false", Doc: "Read the newest files first."},
 		{Name: "maxFileAge", Default: "7d", Doc: "Files older than the newest one read by more than this are ignored."},
 		{Name: "minFileAge", Default: "0s", Doc: "Leave files younger than this for a later trigger."},
