@@ -11,6 +11,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"streamlab/errs"
 	"streamlab/internal/safe"
 	"streamlab/tui/screen"
 	"streamlab/tui/screen/screentest"
@@ -78,6 +79,11 @@ var frames = []struct {
 	{"editor-fixed", true, func(d *driver) { d.keys("e ctrl+f 2") }},
 	{"export", true, func(d *driver) { d.keys("3").text("SELECT 1;").keys("enter esc w") }},
 	{"completion", true, func(d *driver) { d.keys("3").text("SELECT page, su") }},
+	{"checkpoint-history", true, func(d *driver) { d.keys("c tab enter tab down") }},
+	{"checkpoint-diff", true, func(d *driver) { d.keys("c d [ [ [ [ [ [ [ [ [ [") }},
+	{"checkpoint-key", true, func(d *driver) { d.keys("c /").text("/home").keys("enter") }},
+	{"checkpoint-damaged", true, func(d *driver) { damage(d); d.keys("2 down enter") }},
+	{"checkpoint-held", true, func(d *driver) { damage(d); d.keys("2 down down enter") }},
 	{"sql", true, func(d *driver) {
 		d.keys("3").text("SELECT page, sum(count) AS n\nFROM top_pages;").keys("enter esc")
 	}},
@@ -90,6 +96,16 @@ var frames = []struct {
 	{"error", true, func(d *driver) { d.keys("G enter") }},
 	{"quit", true, func(d *driver) { d.keys("q") }},
 	{"rewind", true, func(d *driver) { d.keys("2 down down down enter [ [ R").text("top") }},
+}
+
+// damage makes the second checkpoint damaged and the third one held by another process.
+func damage(d *driver) {
+	b := d.m.sh.Bench.(*screentest.Bench)
+	b.Break("orders_dedup", &screen.CheckpointInfo{Query: "orders_dedup", Location: "./orders", Lost: []int64{301, 307}, Whole: 300,
+		Problem: errs.New("CHECKPOINT_LOST_COMMITS", "checkpointLocation", "./orders", "range", "301 to 307", "what", "committed")})
+	b.Break("rides_join", &screen.CheckpointInfo{Query: "rides_join", Location: "./rides", Whole: -1,
+		Owner: "process 4711 on laptop since 2026-01-05T12:00:00Z", Problem: errs.New("CHECKPOINT_IN_USE", "checkpointLocation", "./rides",
+			"pid", "4711", "host", "laptop", "since", "2026-01-05T12:00:00Z")})
 }
 
 var sizes = [][2]int{{80, 24}, {120, 36}, {200, 50}, {60, 16}}

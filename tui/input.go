@@ -99,7 +99,7 @@ func (m *model) act(b *Binding) tea.Cmd {
 		return cmd
 	}
 	s := m.front()
-	if why := s.Disabled(b.Action); why != "" {
+	if why := m.disabled(s, b); why != "" {
 		return m.say(safe.Line(b.Long) + ": " + why)
 	}
 	return m.apply(s, s.Handle(b.Action))

@@ -482,7 +482,8 @@ func (m *model) do(c screen.Command) tea.Cmd {
 	if w == nil {
 		return m.say("no lab is open: 4 opens one")
 	}
-	if m.sh.ReadOnly && (c.Verb == screen.Fork || c.Verb == screen.Rewind || c.Verb == screen.StartFresh) {
+	if m.sh.ReadOnly && (c.Verb == screen.Fork || c.Verb == screen.Rewind || c.Verb == screen.StartFresh ||
+		c.Verb == screen.AcceptLoss || c.Verb == screen.Discard) {
 		return m.say("read-only: stored data is not changed")
 	}
 	m.fast = m.clock().Add(2 * time.Second)

@@ -41,7 +41,7 @@ func newPalette(m *model) *palette {
 			seen[b.Action] = true
 			it := item{b: b, text: b.Long}
 			if here {
-				it.why = s.Disabled(b.Action)
+				it.why = m.disabled(s, b)
 			} else {
 				it.why = "in " + safe.Line(b.Scope)
 			}
@@ -60,6 +60,15 @@ func newPalette(m *model) *palette {
 		}
 	}
 	return p
+}
+
+// disabled says why an action cannot apply to a screen now: for what changes stored data or loses work, that
+// nothing may be changed at all.
+func (m *model) disabled(s screen.Screen, b *Binding) safe.Line {
+	if m.sh.ReadOnly && b.Level > 0 {
+		return "read-only"
+	}
+	return s.Disabled(b.Action)
 }
 
 // goTo shows a query, at one of its batches if batch is not -1.
@@ -234,7 +243,7 @@ func newHelp(m *model) *help {
 				continue
 			}
 			seen[b.Keys[0]] = true
-			h.all = append(h.all, item{b: b, text: b.Long, why: s.Disabled(b.Action)})
+			h.all = append(h.all, item{b: b, text: b.Long, why: m.disabled(s, b)})
 			if sc != screen.Everywhere {
 				h.here++
 			}

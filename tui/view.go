@@ -210,7 +210,7 @@ func (m *model) drawKeys(v canvas.View) {
 		}
 		v.Put(x, y, k, canvas.Key|canvas.Bold)
 		st := canvas.Text
-		if s.Disabled(b.Action) != "" {
+		if m.disabled(s, b) != "" {
 			st = canvas.Muted
 		}
 		v.Put(x+safe.Width(k)+1, y, label, st)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -137,11 +138,23 @@ func timeJSON(t time.Time) any {
 	return t.UTC().Format(engine.TimestampLayout)
 }
 
-// partWords are the numbers of an offset and by how much a batch moved them: "clicks 0 4,675,028 (+124,780)".
+// partWords are the numbers of an offset and by how much a batch moved them: "p0 4,675,028 (+124,780)". The
+// name of a topic is left out where there is but one.
 func partWords(before, after string) (words []string) {
-	for _, p := range engine.OffsetParts(before, after) {
+	parts := engine.OffsetParts(before, after)
+	topics := map[string]bool{}
+	for _, p := range parts {
+		topic, partition, ok := strings.Cut(p.Name, " ")
+		if _, err := strconv.Atoi(partition); !ok || err != nil {
+			topic = p.Name
+		}
+		topics[topic] = true
+	}
+	for _, p := range parts {
 		w := grouped(p.After)
-		if p.Name != "" {
+		if _, partition, ok := strings.Cut(p.Name, " "); ok && len(topics) == 1 {
+			w = "p" + partition + " " + w
+		} else if p.Name != "" {
 			w = p.Name + " " + w
 		}
 		words = append(words, fmt.Sprintf("%s (%s)", w, signed(p.After-p.Before)))

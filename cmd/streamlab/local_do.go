@@ -81,6 +81,9 @@ func (b *localLab) changePast(ctx context.Context, c screen.Command) error {
 	}
 	run := b.w.Query(c.Query)
 	running := run != nil && run.IsActive()
+	if running && c.Verb == screen.Fork { // the copy is made beside it
+		return forkTo(run.Checkpoint(), run.Snapshot().Checkpoint, c)
+	}
 	if running {
 		if run.Snapshot().Temporary {
 			return errs.New("NO_CHECKPOINT", "name", c.Query, "path", "temporary")
@@ -116,15 +119,7 @@ func (b *localLab) changePast(ctx context.Context, c screen.Command) error {
 		return err
 	}
 	if c.Verb == screen.Fork {
-		name := strings.TrimSpace(c.Arg)
-		if name == "" {
-			name = fmt.Sprintf("%s-at-%d", filepath.Base(dir), c.Batch)
-		}
-		if !filepath.IsLocal(name) {
-			cp.Close()
-			return errs.New("LAB_VALUE", "key", "name", "expected", "a name of a folder beside the checkpoint")
-		}
-		err = cp.CopyTo(filepath.Join(filepath.Dir(dir), name), c.Batch)
+		err = forkTo(cp, dir, c)
 	} else {
 		err = cp.Rewind(c.Batch)
 	}
@@ -135,6 +130,18 @@ func (b *localLab) changePast(ctx context.Context, c screen.Command) error {
 		_, err = b.w.Start(ctx, c.Query, lab.StartOptions{})
 	}
 	return err
+}
+
+// forkTo copies a checkpoint beside its folder, under the name that was asked for.
+func forkTo(cp *store.Checkpoint, dir string, c screen.Command) error {
+	name := strings.TrimSpace(c.Arg)
+	if name == "" {
+		name = fmt.Sprintf("%s-at-%d", filepath.Base(dir), c.Batch)
+	}
+	if !filepath.IsLocal(name) {
+		return errs.New("LAB_VALUE", "key", "name", "expected", "a name of a folder beside the checkpoint")
+	}
+	return cp.CopyTo(filepath.Join(filepath.Dir(dir), name), c.Batch)
 }
 
 // stopLooking closes the checkpoint of a stopped query, if it is open for looking.

@@ -1,7 +1,9 @@
 package screen
 
 import (
+	"bytes"
 	"context"
+	"sync/atomic"
 	"time"
 
 	"streamlab/errs"
@@ -11,12 +13,13 @@ import (
 )
 
 // Checkpoint is one checkpoint: the strip of its retained batches, the records of the chosen batch, what
-// a restart would do, and the state as it was after that batch.
+// a restart would do, and the state as it was after that batch. Enter on a key shows its history, d marks a
+// batch that the others are compared with.
 type Checkpoint struct {
 	sh   *Shared
 	name string
 	id   int64 // chosen batch; -1 follows the newest
-	pane int   // 0 batch, 1 state
+	pane int   // 0 batch, 1 state, 2 history or differences
 	zoom bool
 
 	info  *CheckpointInfo
@@ -28,16 +31,44 @@ type Checkpoint struct {
 	recAt int64
 	recE  *errs.Error
 
-	op      int // index into info.Operators
-	filter  string
-	state   *Grid
-	stateE  *errs.Error
-	stateAt [2]int64 // batch and operator that state belongs to
+	op     int // index into info.Operators
+	filter string
+	rows   *statePager
+	read   time.Time // when rows were asked for
+	took   time.Duration
+
+	hist  *keyHistory
+	base  int64 // batch that others are compared with; -1: none
+	diff  *batchDiff
+	check *verifying // nil unless a verification runs
+	saved string     // folder proposed for an export
 }
+
+// keyHistory is what became of a key.
+type keyHistory struct {
+	key  StateRow
+	op   int
+	list widget.List
+	rows []KeyVersion
+	err  *errs.Error
+	done bool
+}
+
+// batchDiff is the difference of two batches; d is nil while it is made.
+type batchDiff struct {
+	from, to int64
+	op       int
+	list     widget.List
+	d        *Diff
+	err      *errs.Error
+}
+
+// verifying is how far a verification is: written by its goroutine, read by Draw.
+type verifying struct{ done, total atomic.Int64 }
 
 // NewCheckpoint makes the screen for a query at a batch; -1 is the newest.
 func NewCheckpoint(sh *Shared, query string, batch int64) *Checkpoint {
-	return &Checkpoint{sh: sh, name: query, id: batch, recAt: -1, seen: -2, stateAt: [2]int64{-1, -1}}
+	return &Checkpoint{sh: sh, name: query, id: batch, recAt: -1, seen: -2, base: -1}
 }
 
 // Scope implements Screen, as do the methods below.
@@ -114,44 +145,91 @@ func (s *Checkpoint) Wake() Effect {
 			}
 		}})
 	}
-	if len(s.info.Operators) > 0 {
-		sb := s.stateBatch()
-		op := s.info.Operators[min(s.op, len(s.info.Operators)-1)].ID
-		want := [2]int64{sb, int64(op)}
-		if sb >= 0 && want != s.stateAt {
-			e.Jobs = append(e.Jobs, s.loadState(want))
-		}
-	}
+	e.Jobs = append(e.Jobs, s.lookup()...)
 	return e
 }
 
-func (s *Checkpoint) loadState(want [2]int64) Job {
-	s.stateAt = want
-	bench, name, filter := s.sh.Bench, s.name, s.filter
-	return Job{Slot: "state", What: "reading state", Run: func(ctx context.Context) func() Effect {
-		r, err := bench.State(ctx, name, want[0], int(want[1]), filter, 1000)
-		return func() Effect {
-			if s.stateAt != want {
-				return Effect{}
-			}
-			if s.stateE = AsError(err); err == nil {
-				s.state = NewGrid(r).keepPlace(s.state)
-			}
-			return Effect{}
-		}
-	}}
+// lookup asks for what the state pane and the differences lack.
+func (s *Checkpoint) lookup() (jobs []Job) {
+	sb := s.stateBatch()
+	bench := s.inspecting()
+	if sb < 0 || len(s.info.Operators) == 0 {
+		return nil
+	}
+	q := s.query(sb)
+	if s.rows == nil || !sameStore(s.rows.q, q) && (s.id >= 0 || !s.tiresome()) {
+		s.rows = s.turned(newStatePager(q))
+		s.read = s.sh.Now
+	}
+	if j, ok := s.rows.job(bench); ok {
+		jobs = append(jobs, s.timed(j))
+	}
+	if b := s.batch(); s.base >= 0 && b >= 0 && s.base != b && (s.diff == nil || s.diff.from != s.base || s.diff.to != b || s.diff.op != s.op) {
+		d := &batchDiff{from: s.base, to: b, op: s.op}
+		s.diff = d
+		jobs = append(jobs, Job{Slot: "diff", What: "comparing batches", Run: func(ctx context.Context) func() Effect {
+			x, err := bench.DiffBatches(ctx, q, d.from, d.to, 1000)
+			return func() Effect { d.d, d.err = x, AsError(err); return Effect{} }
+		}})
+	}
+	return jobs
+}
+
+// timed notes how long the state took to read: what is slow is not read with every batch.
+func (s *Checkpoint) timed(j Job) Job {
+	run := j.Run
+	j.Run = func(ctx context.Context) func() Effect {
+		began := time.Now()
+		apply := run(ctx)
+		took := time.Since(began)
+		return func() Effect { s.took = took; return apply() }
+	}
+	return j
+}
+
+// tiresome says that reading the state for every new batch would cost the query more than one part in twenty.
+func (s *Checkpoint) tiresome() bool { return s.sh.Now.Sub(s.read) < 20*s.took }
+
+// turned keeps the place of the pager that p replaces, if it shows the same store.
+func (s *Checkpoint) turned(p *statePager) *statePager {
+	if old := s.rows; old != nil && old.q.Operator == p.q.Operator && old.q.Store == p.q.Store && old.q.Filter == p.q.Filter {
+		p.list, p.keyW, p.valueW, p.batchW, p.bytesW = old.list, old.keyW, old.valueW, old.batchW, old.bytesW
+	}
+	return p
+}
+
+func sameStore(a, b StateQuery) bool {
+	return a.Batch == b.Batch && a.Operator == b.Operator && a.Store == b.Store && a.Filter == b.Filter
+}
+
+// query is the state that is shown of a batch.
+func (s *Checkpoint) query(batch int64) StateQuery {
+	o := s.info.Operators[min(s.op, len(s.info.Operators)-1)]
+	return StateQuery{Query: s.name, Batch: batch, Operator: o.ID, Store: o.Store, Filter: s.filter}
+}
+
+// inspecting is the bench, or what stands in for one that cannot look so deep.
+func (s *Checkpoint) inspecting() Inspecting {
+	if b, ok := s.sh.Bench.(Inspecting); ok {
+		return b
+	}
+	return shallow{s.sh.Bench}
 }
 
 // Handle implements Screen.
 func (s *Checkpoint) Handle(a Action) Effect {
 	switch a {
 	case Back:
-		if s.filter != "" {
-			return s.setFilter("")
-		}
-		return Effect{Pop: true}
+		return s.back()
 	case NextPane, PrevPane:
-		s.pane = 1 - s.pane
+		n := 2
+		if s.third() {
+			n = 3
+		}
+		if s.pane++; a == PrevPane {
+			s.pane += n - 2
+		}
+		s.pane %= n
 		return Effect{}
 	case Zoom:
 		s.zoom = !s.zoom
@@ -160,12 +238,17 @@ func (s *Checkpoint) Handle(a Action) Effect {
 		return s.step(a)
 	case NextState:
 		if s.info != nil && len(s.info.Operators) > 0 {
-			s.op = (s.op + 1) % len(s.info.Operators)
-			s.state = nil
+			s.op, s.hist = (s.op+1)%len(s.info.Operators), nil
 			return s.Wake()
 		}
 	case Filter:
-		return Effect{Input: &Prompt{Title: "Filter state", Label: "text in key or value", Text: s.filter, Done: s.setFilter}}
+		return Effect{Input: &Prompt{Title: "Find keys", Label: `beginning of a key, ["…","/ho, or a condition`, Text: s.filter, Done: s.setFilter}}
+	case DiffBase:
+		return s.mark()
+	case VerifyHere:
+		return s.verify()
+	case ExportHere:
+		return s.export()
 	case Look:
 		if s.pane == 0 && s.rec != nil {
 			t := "offsets/" + string(f("%d", s.rec.ID)) + "\n" + s.rec.OffsetsText
@@ -180,36 +263,11 @@ func (s *Checkpoint) Handle(a Action) Effect {
 		}
 	case OpenBatch, OpenBatches:
 		return Effect{Tab: 1, Push: NewBatch(s.sh, s.name, s.batch())}
-	case ForkHere:
-		b := s.batch()
-		return Effect{Input: &Prompt{Title: f("Fork at batch %d", b), Label: "name of the new query",
-			Text: s.name + "_fork", Done: func(t string) Effect {
-				return Effect{Do: &Command{Verb: Fork, Query: s.name, Batch: b, Arg: t}, Toast: "forking to " + text(t)}
-			}}}
-	case RewindHere:
-		b := s.batch()
-		return Effect{Ask: &Question{
-			Title: "Rewind " + text(s.name) + f(" to batch %d?", b),
-			Lines: []safe.Line{f("Batches after %d will run again.", b),
-				"The present checkpoint is kept aside under another name.", "Type the query's name to go on."},
-			Verb: "rewind", Name: text(s.name),
-			Yes: func() Effect {
-				s.id, s.seen, s.recAt = -1, -2, -1
-				return Effect{Do: &Command{Verb: Rewind, Query: s.name, Batch: b}, Toast: "rewinding " + text(s.name)}
-			}}}
+	case ForkHere, RewindHere, LoseHere, DropHere:
+		return s.past(a)
 	}
-	if s.state != nil && (s.pane == 1 || a != Left && a != Right) {
-		switch a {
-		case Enter, Look:
-			return s.state.Open()
-		case Copy:
-			return s.state.CopyCell()
-		case CopyAll:
-			return s.state.CopyAll()
-		}
-		if s.state.Handle(a) {
-			return Effect{}
-		}
+	if e, ok := s.handleRows(a); ok {
+		return e
 	}
 	switch a {
 	case Left:
@@ -224,13 +282,95 @@ func (s *Checkpoint) Handle(a Action) Effect {
 	return Effect{}
 }
 
+// back closes the history, then the comparison, then the filter, then the screen.
+func (s *Checkpoint) back() Effect {
+	switch {
+	case s.hist != nil:
+		s.hist = nil
+	case s.base >= 0:
+		s.base, s.diff = -1, nil
+	case s.filter != "":
+		return s.setFilter("")
+	default:
+		bench := s.inspecting()
+		return Effect{Pop: true, Jobs: []Job{{Slot: "release", Run: func(context.Context) func() Effect {
+			bench.ReleaseState()
+			return func() Effect { return Effect{} }
+		}}}}
+	}
+	if s.pane == 2 {
+		s.pane = 1
+	}
+	return Effect{}
+}
+
+// third says that there is a history or a comparison to look at.
+func (s *Checkpoint) third() bool { return s.hist != nil || s.base >= 0 }
+
+// handleRows moves in the lists and opens what is under the cursor.
+func (s *Checkpoint) handleRows(a Action) (Effect, bool) {
+	if s.pane == 2 && s.hist != nil {
+		return Effect{}, move(&s.hist.list, a, len(s.hist.rows))
+	}
+	if s.pane == 2 && s.diff != nil && s.diff.d != nil {
+		return Effect{}, move(&s.diff.list, a, len(s.diff.d.Rows))
+	}
+	if s.rows == nil || !s.rows.known {
+		return Effect{}, false
+	}
+	if move(&s.rows.list, a, s.rows.head.Matches) {
+		if s.pane == 0 {
+			s.pane = 1
+		}
+		return Effect{Jobs: s.lookup()}, true
+	}
+	r, ok := s.rows.row(s.rows.list.Cursor)
+	if !ok {
+		return Effect{}, false
+	}
+	switch a {
+	case Enter:
+		return s.open(r), true
+	case Look:
+		t := r.JSON
+		for i, c := range r.Values {
+			t += "\n" + s.rows.head.Values[i].Name + " = " + string(cellText(c, 0))
+		}
+		return Effect{View: &Viewer{Title: "key " + text(r.Key), Text: t}}, true
+	case Copy:
+		return Effect{Copy: &Clip{r.JSON, "key as JSON"}}, true
+	}
+	return Effect{}, false
+}
+
+// open asks for the history of a key.
+func (s *Checkpoint) open(r StateRow) Effect {
+	h := &keyHistory{key: r, op: s.op}
+	s.hist = h
+	bench, q := s.inspecting(), s.query(s.stateBatch())
+	return Effect{Jobs: []Job{{Slot: "history", What: "reading history", Run: func(ctx context.Context) func() Effect {
+		rows, err := bench.KeyHistory(ctx, q, bytes.Clone(r.ID), 1000)
+		return func() Effect { h.rows, h.err, h.done = rows, AsError(err), true; return Effect{} }
+	}}}}
+}
+
+// mark makes the chosen batch the one that others are compared with, or ends the comparison.
+func (s *Checkpoint) mark() Effect {
+	b := s.batch()
+	if s.base == b {
+		s.base, s.diff = -1, nil
+		return Effect{Toast: "no comparison"}
+	}
+	s.base, s.diff, s.hist, s.id = b, nil, nil, b
+	return Effect{Toast: f("batch %d is the base: move with [ ] to compare", b)}
+}
+
 func (s *Checkpoint) setFilter(t string) Effect {
-	s.filter, s.state = t, nil
-	if s.info == nil || len(s.info.Operators) == 0 || s.stateBatch() < 0 {
+	s.filter, s.rows = t, nil
+	if s.info == nil {
 		return Effect{}
 	}
-	op := s.info.Operators[min(s.op, len(s.info.Operators)-1)].ID
-	return Effect{Jobs: []Job{s.loadState([2]int64{s.stateBatch(), int64(op)})}}
+	return Effect{Jobs: s.lookup()}
 }
 
 func (s *Checkpoint) step(a Action) Effect {
@@ -262,17 +402,28 @@ func (s *Checkpoint) step(a Action) Effect {
 // Disabled implements Screen.
 func (s *Checkpoint) Disabled(a Action) safe.Line {
 	q := s.sh.Query(s.name)
+	damaged := s.info != nil && s.info.Problem != nil
 	switch a {
-	case RewindHere:
+	case RewindHere, ForkHere, DiffBase, VerifyHere, ExportHere:
+		switch {
+		case damaged && s.info.Owner != "":
+			return "another process holds it"
+		case damaged && a != VerifyHere:
+			return "it is damaged"
+		case a == RewindHere && q != nil && q.State.Active():
+			return "stop the query first"
+		case s.batch() < 0 && a != VerifyHere:
+			return "no batch is kept"
+		case a == VerifyHere && s.check != nil:
+			return "it runs already"
+		}
+	case LoseHere:
+		if !damaged || len(s.info.Lost) != 2 || s.info.Whole < 0 {
+			return "no batch is lost"
+		}
+	case DropHere:
 		if q != nil && q.State.Active() {
 			return "stop the query first"
-		}
-		if s.batch() < 0 {
-			return "no batch is kept"
-		}
-	case ForkHere:
-		if s.batch() < 0 {
-			return "no batch is kept"
 		}
 	}
 	return disabled(a, q)
@@ -291,34 +442,53 @@ func (s *Checkpoint) Draw(v canvas.View) {
 		return
 	}
 	n := len(s.info.Batches)
-	note := widget.Plural(int64(n), "batch") + " kept · " + widget.Bytes(s.info.Bytes)
+	note := widget.Plural(int64(n), "batch") + " kept"
+	if n > 0 {
+		if all := s.info.Batches[n-1].ID + 1; all > int64(n) {
+			note = widget.Count(int64(n)) + " of " + widget.Count(all) + " batches kept"
+		}
+	}
+	note += " · " + widget.Bytes(s.info.Bytes)
 	switch {
+	case s.check != nil:
+		note += f(" · verifying %d %%", s.check.done.Load()*100/max(1, s.check.total.Load()))
 	case s.info.InUse:
 		note += " · in use"
 	case s.info.Owner != "":
-		note += " · held by " + text(s.info.Owner)
+		note = "held by " + text(s.info.Owner)
+	case s.info.Problem != nil:
+		note = "damaged"
 	}
 	rule(v, 0, 0, v.W, title, note, s.pane == 0)
 	if s.info.Problem != nil {
-		DrawCard(v.Sub(0, 1, v.W, v.H-1), 1, s.info.Problem)
+		s.drawProblem(v.Sub(0, 1, v.W, v.H-1))
 		return
 	}
 	if n == 0 {
 		empty(v.Sub(0, 1, v.W, v.H), "This checkpoint is empty: no batch has been planned.", text(s.info.Restart))
 		return
 	}
-	y := 1
 	if s.zoom && s.pane == 1 {
 		s.drawState(v.Sub(0, 1, v.W, v.H-1))
 		return
 	}
+	if s.zoom && s.pane == 2 && s.third() {
+		s.drawThird(v.Sub(0, 1, v.W, v.H-1))
+		return
+	}
+	y := 1
 	s.drawStrip(v.Sub(0, y, v.W, 3))
 	y += 3
 	if s.sh.Class == S {
 		rest := v.Sub(0, y, v.W, v.H-y)
 		used := s.drawRecord(rest.Sub(0, 0, v.W, min(9, rest.H)))
 		used += s.drawRestart(rest.Sub(0, used, v.W, min(4, max(0, rest.H-used))))
-		s.drawState(rest.Sub(0, used, v.W, rest.H-used))
+		rest = rest.Sub(0, used, v.W, rest.H-used)
+		if s.third() {
+			s.drawThird(rest)
+		} else {
+			s.drawState(rest)
+		}
 		return
 	}
 	y++
@@ -332,15 +502,26 @@ func (s *Checkpoint) Draw(v canvas.View) {
 	used := s.drawRecord(left)
 	used++
 	used += s.drawRestart(left.Sub(0, used, w, left.H-used))
-	if third == 0 {
-		used++
-		s.drawText(left.Sub(0, used, w, left.H-used))
+	used++
+	below := left.Sub(0, used, w, left.H-used)
+	switch {
+	case s.hist != nil && (third > 0 || s.base < 0 || s.pane == 2):
+		s.drawHistory(below)
+	case third == 0 && s.base >= 0:
+		s.drawDiff(below)
+	case third == 0:
+		s.drawText(below)
 	}
 	divider(v, w, y, v.H-y)
 	s.drawState(v.Sub(w+1, y, v.W-w-third-1, v.H-y))
 	if third > 0 {
 		divider(v, v.W-third, y, v.H-y)
-		s.drawText(v.Sub(v.W-third+1, y, third-1, v.H-y))
+		right := v.Sub(v.W-third+1, y, third-1, v.H-y)
+		if s.base >= 0 {
+			s.drawDiff(right)
+		} else {
+			s.drawText(right)
+		}
 	}
 }
 
@@ -360,9 +541,20 @@ func (s *Checkpoint) drawStrip(v canvas.View) {
 		from = max(0, at-w/2)
 	}
 	to := min(len(bs), from+w)
+	gone := 0 // purged batches shown before the kept ones
+	if s.sh.Class == L {
+		gone = int(min(int64(max(0, w-len(bs))), bs[0].ID))
+	}
+	for i := range gone {
+		id := bs[0].ID - int64(gone-i)
+		v.Put(2+i, 1, "·", canvas.Muted)
+		if id%10 == 0 && i+3 < v.W {
+			v.Put(max(0, 1+i), 0, f("%d", id), canvas.Muted)
+		}
+	}
 	for i := from; i < to; i++ {
 		m := bs[i]
-		x := 2 + i - from
+		x := 2 + gone + i - from
 		sym, st := safe.Line("●"), canvas.OK
 		switch {
 		case m.Offsets && !m.Commit:
@@ -380,18 +572,21 @@ func (s *Checkpoint) drawStrip(v canvas.View) {
 			v.Paint(x, 1, 1, canvas.Cursor)
 		}
 	}
-	const legend = "● committed  ◐ offsets only  ▲ bases  ! retried"
-	lx := 2
-	if w := safe.Width(legend); at-from < w+2 { // the mark of the batch would be in it
-		lx = max(2+at-from+3, v.W-w-2)
+	legend := safe.Line("● committed  ◐ offsets only  ▲ bases  ! retried")
+	if gone > 0 {
+		legend += f("  · purged, %d kept", len(bs))
+	}
+	lx, mark := 2, 2+gone+at-from
+	if w := safe.Width(legend); mark < w+4 { // the mark of the batch would be in it
+		lx = max(mark+3, v.W-w-2)
 	}
 	v.Put(lx, 2, legend, canvas.Muted)
-	v.Put(2+at-from, 2, "^", canvas.Accent|canvas.Bold)
+	v.Put(mark, 2, "^", canvas.Accent|canvas.Bold)
 }
 
 func (s *Checkpoint) drawRecord(v canvas.View) int {
 	b := s.batch()
-	rule(v, 0, 0, v.W, f("batch %d", b), "[ ] move   space text", false)
+	rule(v, 0, 0, v.W, f("batch %d", b), "[ ] move   d diff   space text", false)
 	if s.recE != nil {
 		return 1 + DrawCard(v.Sub(0, 1, v.W, v.H-1), 0, s.recE)
 	}
@@ -414,25 +609,19 @@ func (s *Checkpoint) drawRecord(v canvas.View) int {
 		t += " " + s.sh.Millis(r.Written)
 	}
 	put("offsets", t, canvas.Text)
+	if q := s.sh.Query(s.name); q != nil && len(q.ID) > 4 && v.W > 50 {
+		v.Put(36, y-1, "id "+text(q.ID[:4])+"…", canvas.Muted)
+	}
+	room := 4 // lines for all sources
 	for i, src := range r.Sources {
-		if i >= 4 {
+		if room == 0 {
 			put("", f("… %d more sources", len(r.Sources)-i), canvas.Muted)
 			break
 		}
-		rows := safe.Line("")
-		if src.Rows >= 0 {
-			rows = " (" + widget.Signed(src.Rows) + ")"
+		for _, l := range offsetLines(src, v.W-13, room, len(r.Sources) > 1) {
+			put("", l, canvas.Text)
+			room--
 		}
-		start := text(src.Start)
-		if start == "" {
-			start = "start"
-		}
-		w := v.W - 13 - safe.Width(rows)
-		t := text(src.Source) + "  " + start + " → " + text(src.End)
-		if safe.Width(t) > w {
-			t = safe.Cut(text(src.Source), max(8, w/3)) + "  → " + text(src.End)
-		}
-		put("", safe.Cut(t, w)+rows, canvas.Text)
 	}
 	if r.ClosesUpTo.IsZero() && r.LateBefore.IsZero() {
 		put("watermark", "none", canvas.Muted)
@@ -451,11 +640,51 @@ func (s *Checkpoint) drawRecord(v canvas.View) int {
 	case len(s.info.Operators) == 0:
 		put("state", "none: the query keeps none", canvas.Muted)
 	case r.StateVersion < 0:
-		put("state", f("none of batch %d", r.ID), canvas.Muted)
+		put("state", f("none of batch %d, newest is version %d", r.ID, s.stateBatch()+1), canvas.Muted)
 	default:
 		put("state", f("version %d", r.StateVersion), canvas.Text)
 	}
 	return y
+}
+
+// offsetLines are the range of a source on at most room lines: its numbers with their change, or its offsets.
+func offsetLines(src SourceOffset, w, room int, named bool) []safe.Line {
+	if len(src.Parts) == 0 {
+		rows := safe.Line("")
+		if src.Rows >= 0 {
+			rows = " (" + widget.Signed(src.Rows) + ")"
+		}
+		start := text(src.Start)
+		if start == "" {
+			start = "start"
+		}
+		w -= safe.Width(rows)
+		t := text(src.Source) + "  " + start + " → " + text(src.End)
+		if safe.Width(t) > w {
+			t = safe.Cut(text(src.Source), max(8, w/3)) + "  → " + text(src.End)
+		}
+		return []safe.Line{safe.Cut(t, w) + rows}
+	}
+	line := safe.Line("")
+	if named {
+		line = text(src.Source)
+	}
+	var out []safe.Line
+	for k, p := range src.Parts {
+		add := text(p)
+		switch {
+		case line == "":
+			line = add
+		case safe.Width(line)+3+safe.Width(add) <= w:
+			line += "   " + add
+		case len(out)+1 >= room:
+			more := f("   … %d more", len(src.Parts)-k)
+			return append(out, safe.Cut(line, max(8, w-safe.Width(more)))+more)
+		default:
+			out, line = append(out, line), add
+		}
+	}
+	return append(out, safe.Cut(line, w))
 }
 
 func (s *Checkpoint) drawRestart(v canvas.View) int {
@@ -505,36 +734,38 @@ func (s *Checkpoint) drawState(v canvas.View) {
 	if v.H < 2 {
 		return
 	}
-	title := safe.Line("state")
+	title := safe.Line("state keys")
 	note := safe.Line("")
 	if n := len(s.info.Operators); n > 0 {
 		op := s.info.Operators[min(s.op, n-1)]
-		title = f("state, version %d", s.stateBatch()+1)
-		if v.W >= 64 {
-			title = f("state %d ", op.ID) + text(op.Name) + f(", version %d", s.stateBatch()+1)
+		at := s.stateBatch()
+		if s.rows != nil {
+			at = s.rows.q.Batch // it may be behind the newest
 		}
+		title = f("state keys, version %d", at+1)
 		if n > 1 {
-			title += f(" · %d of %d, O next", min(s.op, n-1)+1, n)
+			title = f("state %d ", op.ID) + text(op.Name)
+			if op.Store != "default" && op.Store != "" {
+				title += " " + text(op.Store)
+			}
+			title += f(", version %d · O next", at+1)
 		}
 	}
-	if s.state != nil {
-		note = s.state.Shown()
-	}
-	if s.filter != "" {
-		note += " · /" + safe.Text(s.filter, 20)
+	if s.rows != nil {
+		note = s.rows.shown()
 	}
 	rule(v, 0, 0, v.W, title, note, s.pane == 1)
 	body := v.Sub(0, 1, v.W, v.H-1)
 	switch {
 	case len(s.info.Operators) == 0:
 		empty(body, "This query keeps no state.")
-	case s.stateE != nil:
-		DrawCard(body, 1, s.stateE)
 	case s.stateBatch() < 0:
 		empty(body, "No committed batch, so no state yet.")
-	case s.state == nil:
+	case s.rows == nil:
 		body.Put(1, 1, "reading …", canvas.Muted)
+	case s.rows.err != nil:
+		DrawCard(body, 1, s.rows.err)
 	default:
-		s.state.Draw(body, s.pane == 1)
+		s.rows.draw(body, s.pane == 1)
 	}
 }

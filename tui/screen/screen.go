@@ -97,6 +97,11 @@ const (
 	ForkHere   Action = "fork"
 	RewindHere Action = "rewind"
 	NextState  Action = "next-operator"
+	DiffBase   Action = "diff"
+	VerifyHere Action = "verify"
+	ExportHere Action = "export-checkpoint"
+	LoseHere   Action = "accept-loss"
+	DropHere   Action = "remove-checkpoint"
 
 	EditSQL     Action = "edit"
 	RunSQL      Action = "run"

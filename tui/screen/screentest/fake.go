@@ -32,6 +32,19 @@ type Bench struct {
 	tried []screen.CrashResult
 	recorded
 	desk
+
+	pages, released int // of the state, see StatePage
+	broken          map[string]*screen.CheckpointInfo
+}
+
+// Break makes the checkpoint of a query answer with info instead.
+func (b *Bench) Break(query string, info *screen.CheckpointInfo) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.broken == nil {
+		b.broken = map[string]*screen.CheckpointInfo{}
+	}
+	b.broken[query] = info
 }
 
 // New makes the fake of the shop example.
@@ -275,6 +288,12 @@ func (b *Bench) find(name string) *screen.QuerySnapshot {
 }
 
 func (b *Bench) Checkpoint(_ context.Context, name string) (*screen.CheckpointInfo, error) {
+	b.mu.Lock()
+	broken := b.broken[name]
+	b.mu.Unlock()
+	if broken != nil {
+		return broken, nil
+	}
 	q := b.find(name)
 	if q == nil {
 		return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "a checkpoint of "+name)
@@ -284,7 +303,7 @@ func (b *Bench) Checkpoint(_ context.Context, name string) (*screen.CheckpointIn
 		Restart: fmt.Sprintf("Batch %d runs again with exactly these offsets: they are written, the commit is not. "+
 			"%s may see it twice, so make its write depend on the batch id.", q.BatchID, q.Sink)}
 	if len(q.Last().Operators) > 0 {
-		c.Operators = []screen.StateOperator{{ID: 0, Name: "stateStoreSave", Rows: q.Last().StateRows()}}
+		c.Operators = []screen.StateOperator{{ID: 0, Name: "stateStoreSave", Store: "default", Rows: q.Last().StateRows()}}
 	}
 	for id := max(0, q.BatchID-99); id <= q.BatchID; id++ {
 		c.Batches = append(c.Batches, screen.BatchMark{ID: id, Offsets: true, Commit: id < q.BatchID,
@@ -301,7 +320,8 @@ func (b *Bench) CheckpointBatch(_ context.Context, name string, id int64) (*scre
 	c := &screen.CheckpointBatch{ID: id, Written: Now.Add(-882 * time.Millisecond), HasCommit: id < q.BatchID,
 		LateBefore: Now.Add(-13 * time.Second), ClosesUpTo: Now.Add(-12 * time.Second), StateVersion: -1,
 		Sources: []screen.SourceOffset{{Source: "kafka clicks", Start: `{"clicks":{"0":4550248,"1":4550249}}`,
-			End: `{"clicks":{"0":4675028,"1":4675030}}`, Rows: 499_120}},
+			End: `{"clicks":{"0":4675028,"1":4675030}}`, Rows: 499_120,
+			Parts: []string{"p0 4,675,028 (+124,780)", "p1 4,675,030 (+124,781)", "p2 4,675,026 (+124,779)", "p3 4,675,027 (+124,780)"}}},
 		Conf: []screen.KeyValue{{Key: "spark.sql.shuffle.partitions", Value: "8"}},
 		OffsetsText: "v1\n{\"batchWatermarkMs\":1767616847000,\"batchTimestampMs\":1767616858118,\"conf\":{}}\n" +
 			"{\"clicks\":{\"0\":4675028,\"1\":4675030}}",
