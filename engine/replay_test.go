@@ -193,3 +193,62 @@ func TestReplayFollowsAKey(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, "; "), w)
 	}
 }
+
+// A source that gives its rows once can be traced while they are there: the batch that was asked for is recorded.
+func TestABatchOfASourceThatForgetsIsTracedLive(t *testing.T) {
+	ctx := context.Background()
+	formats := engine.AllFormats()
+	for i := range formats.Sources {
+		if formats.Sources[i].Name == "memory" {
+			formats.Sources[i].Once = true
+		}
+	}
+	s, err := engine.NewSession(engine.Config{Dir: t.TempDir(), Out: io.Discard, Formats: formats, Conf: map[string]string{"streamlab.durability": "process"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.ReadStream().Format("memory").Schema("page STRING, v INT").Register("m")
+	feed := func(page string) {
+		t.Helper()
+		if err := s.Feed("m", [][]any{{page, 1}, {page, 2}, {"/other", 3}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q, err := s.SQL(ctx, "SELECT a.page, count(*) n FROM m a JOIN m b ON a.v = b.v WHERE a.v < 3 GROUP BY a.page")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := &sent{rows: map[int64][]string{}}
+	feed("/a")
+	run, err := q.WriteStream().OutputMode("update").EachBatch(got.take).Start(ctx)
+	if err == nil {
+		err = run.ProcessAllAvailable(ctx)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run.Replay(ctx, 0, engine.TraceOptions{}); !errs.Has(err, "TRACE_NOT_REPLAYABLE") {
+		t.Errorf("a batch that cannot be read again: %v", err)
+	}
+	run.TraceNext()
+	for _, page := range []string{"/b", "/c"} {
+		feed(page)
+		if err := run.ProcessAllAvailable(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l := run.Traced(); len(l) != 1 || l[0] != 1 {
+		t.Fatalf("recorded are %v", l)
+	}
+	tr, err := run.Replay(ctx, 1, engine.TraceOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := strings.Join(replayed(tr), " "), strings.Join(got.rows[1], " "); !tr.Live || a != b || b == "" {
+		t.Errorf("live %v: batch 1 gave %s, again %s", tr.Live, b, a)
+	}
+	if _, err := run.Replay(ctx, 2, engine.TraceOptions{}); !errs.Has(err, "TRACE_NOT_REPLAYABLE") {
+		t.Errorf("only one batch was asked for: %v", err)
+	}
+}
