@@ -25,7 +25,7 @@ type frame struct {
 
 var scripts = []script{
 	{name: "queries", w: 120, h: 36, about: "The list of queries with the detail of one of them", lab: true, dark: true, frames: []frame{{}}},
-	{name: "batch", w: 120, h: 36, about: "One batch through its operators", lab: true, dark: true, frames: []frame{{keys: "b enter"}}},
+	{name: "batch", w: 120, h: 36, about: "One batch through its operators, a row followed", lab: true, dark: true, frames: []frame{{keys: "b enter tab enter"}}},
 	{name: "checkpoint", w: 120, h: 36, about: "A checkpoint: offsets, commit, watermark, state, and what a restart would do", lab: true, dark: true, frames: []frame{{keys: "c"}}},
 	{name: "tour", w: 80, h: 24, about: "From the queries to a batch, a checkpoint and SQL", lab: true, dark: true, frames: []frame{
 		{seconds: 3}, {keys: "b", seconds: 2}, {keys: "enter", seconds: 3}, {keys: "c", seconds: 3}, {keys: "3", text: "SELECT page, sum(count) AS n FROM top_pages;", seconds: 1}, {keys: "enter", seconds: 3}}},
