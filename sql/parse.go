@@ -109,6 +109,7 @@ type parser struct {
 	listed bool // the expression being read is an item of a select list
 	// castDepth is the depth of the type that ends with the bracket of CAST; 0 if none.
 	castDepth int
+	casts     int    // types of CAST that are being read: their texts may have a collation
 	stop      string // word that ends a list of aliased items, and so is no alias
 
 	lint     bool // warnings are wanted

@@ -291,7 +291,9 @@ func (p *parser) postfix(x Expr) Expr {
 			p.skip(1)
 			p.unexpected()
 		case p.sym("::"):
+			p.casts++
 			t := p.typeName()
+			p.casts--
 			x = &Cast{p.from(start), x, t, false, true}
 		case p.isKw("COLLATE") && p.isName(1):
 			p.skip(1)

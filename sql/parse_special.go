@@ -62,8 +62,10 @@ func (p *parser) cast() Expr {
 	p.skip(1)
 	outer := p.castDepth
 	p.castDepth = p.depth + 1
+	p.casts++
 	ty := p.typeName()
 	p.castDepth = outer
+	p.casts--
 	p.needSym(")")
 	return &Cast{p.from(t.Start), x, ty, t.Upper != "CAST", false}
 }

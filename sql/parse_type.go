@@ -135,8 +135,10 @@ func (p *parser) typeText(b *strings.Builder) {
 		p.typeSizes(b)
 		if w == "STRING" && p.isKw("COLLATE") && p.isName(1) {
 			s := p.next().Start
-			if c := p.dotted(); !strings.EqualFold(c[len(c)-1], "UTF8_BINARY") {
-				p.refuse(p.from(s), "the collation "+strings.Join(c, "."), "Only UTF8_BINARY is known; compare lower(x) instead.")
+			if c := p.dotted(); p.casts > 0 {
+				b.WriteString(" COLLATE " + c[len(c)-1])
+			} else if !strings.EqualFold(c[len(c)-1], "UTF8_BINARY") {
+				p.refuse(p.from(s), "the collation "+strings.Join(c, "."), "A column is UTF8_BINARY; write COLLATE where it is compared.")
 			}
 		}
 	}

@@ -188,6 +188,11 @@ func (b *builder) node(n plan.Node) (operator, error) {
 		if err != nil {
 			return nil, err
 		}
+		for _, f := range x.Out {
+			if !expr.BinaryComparable(f.Type) {
+				return nil, refuse("INTERSECT or EXCEPT of " + f.Type.SQL())
+			}
+		}
 		return newSetOp(l, r, x), nil
 	case *plan.Sample:
 		child, err := b.build(x.Child)
@@ -356,6 +361,14 @@ func (b *builder) aggregate(x *plan.Aggregate) (operator, error) {
 	number := -1
 	if streaming {
 		number = b.addStateful()
+	}
+	if !streaming {
+		if y, err := byCollationKeys(x, b.conf.Expr); y != nil || err != nil {
+			if err != nil {
+				return nil, err
+			}
+			return b.build(y)
+		}
 	}
 	child, err := b.build(x.Child)
 	if err != nil {

@@ -29,6 +29,7 @@ type sortedRows struct {
 }
 
 func newSorter(child operator, orders []expr.Ordering, in types.Schema, c expr.Conf, local bool) (*sorter, error) {
+	orders = expr.CollationOrder(orders)
 	es := make([]expr.Expr, len(orders))
 	for i, o := range orders {
 		es[i] = o.Child

@@ -31,8 +31,11 @@ func (b *builder) window(x *plan.Window) (operator, error) {
 		return nil, err
 	}
 	o := &windowOp{child: child, node: x, in: x.Child.Schema(), np: len(x.Partition)}
-	es := append([]expr.Expr{}, x.Partition...)
-	for _, ord := range x.Order {
+	var es []expr.Expr
+	for _, p := range x.Partition {
+		es = append(es, expr.CollationKey(p))
+	}
+	for _, ord := range expr.CollationOrder(x.Order) {
 		es = append(es, ord.Child)
 	}
 	for _, c := range x.Calls {

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
@@ -12,27 +13,14 @@ import (
 func aesFunctions() []Function {
 	text := func(s string) Expr { return StringLit(s) }
 	return []Function{
-		fn("aes_encrypt(expr, key[, mode[, padding[, iv[, aad]]]])", "AES in mode GCM: nonce, cipher text and tag.", func(c *Call) (Expr, error) {
+		fn("aes_encrypt(expr, key[, mode[, padding[, iv[, aad]]]])", "AES in mode GCM (nonce, cipher text and tag), CBC (initialization vector and cipher text) or ECB.", func(c *Call) (Expr, error) {
 			e, err := sig{in: "bbssbb", min: 2, defaults: []Expr{text("GCM"), text("DEFAULT"), text(""), text("")}, out: tBinary,
-				k: bytesRows(func(r *row, dst []byte) ([]byte, error) {
-					g, err := aesMode(r)
-					if err != nil {
-						return dst, err
-					}
-					nonce := r.bytes(4)
-					if len(nonce) == 0 {
-						nonce = make([]byte, g.NonceSize())
-						if _, err := rand.Read(nonce); err != nil {
-							return dst, errs.Wrap(err, "INTERNAL_ERROR", "message", "no random numbers")
-						}
-					} else if len(nonce) != g.NonceSize() {
-						return dst, errs.New("INVALID_PARAMETER_VALUE.AES_IV_LENGTH", "functionName", aesNames, "parameter", "`iv`",
-							"mode", "GCM", "actualLength", len(nonce))
-					}
-					return g.Seal(append(dst, nonce...), nonce, r.bytes(0), r.bytes(5)), nil
-				})}.build(c)
+				k: bytesRows(aesEncrypt)}.build(c)
 			if s, ok := e.(*Scalar); ok && len(c.Args) < 5 {
 				s.Nondeterministic = true
+				if mode, known := constText(append(c.Args, text("GCM"), text("GCM"))[2], c.Conf); known && len(c.Args) > 2 && strings.EqualFold(mode, "ECB") {
+					s.Nondeterministic = false // nothing random goes into it
+				}
 			}
 			return e, err
 		}),
@@ -41,60 +29,143 @@ func aesFunctions() []Function {
 	}
 }
 
-func aesDecrypt(try bool) func(c *Call) (Expr, error) {
-	return sig{in: "bbssb", min: 2, defaults: []Expr{StringLit("GCM"), StringLit("DEFAULT"), StringLit("")}, out: tBinary, null: try,
-		k: bytesRows(func(r *row, dst []byte) ([]byte, error) {
-			g, err := aesMode(r)
-			if err == nil {
-				in, detail := r.bytes(0), "Tag mismatch"
-				if len(in) < g.NonceSize() {
-					detail = "Invalid buffer arguments"
-				}
-				err = errs.New("INVALID_PARAMETER_VALUE.AES_CRYPTO_ERROR", "functionName", aesNames, "parameter", "`expr`, `key`",
-					"detailMessage", detail)
-				if n := g.NonceSize(); len(in) > n {
-					if out, bad := g.Open(dst, in[:n], in[n:], r.bytes(4)); bad == nil {
-						return out, nil
-					}
-				}
-			}
-			if try {
-				return dst, errNull
-			}
-			return dst, err
-		})}.build
-}
-
 // aesNames is how errors name both functions at once.
 const aesNames = "`aes_encrypt`/`aes_decrypt`"
 
-// aesMode makes the cipher of the key in argument 1, for the mode in argument 2.
-func aesMode(r *row) (cipher.AEAD, error) {
-	if mode, padding := string(r.bytes(2)), string(r.bytes(3)); !strings.EqualFold(mode, "GCM") || !strings.EqualFold(padding, "DEFAULT") && !strings.EqualFold(padding, "NONE") {
-		return nil, errs.New("UNSUPPORTED_FEATURE.AES_MODE", "functionName", aesNames, "mode", mode, "padding", padding)
-	}
-	b, err := aes.NewCipher(r.bytes(1))
+// gcmNonce is how many bytes a nonce of GCM has.
+const gcmNonce = 12
+
+func aesEncrypt(r *row, dst []byte) ([]byte, error) {
+	mode, block, err := aesMode(r)
 	if err != nil {
-		return nil, errs.New("INVALID_PARAMETER_VALUE.AES_KEY_LENGTH", "functionName", aesNames, "parameter", "`key`", "actualLength", len(r.bytes(1)))
+		return dst, err
 	}
-	return cipher.NewGCM(b)
+	iv, aad := r.bytes(4), r.bytes(5)
+	size := map[string]int{"GCM": gcmNonce, "CBC": aes.BlockSize, "ECB": 0}[mode]
+	switch {
+	case len(iv) > 0 && size == 0:
+		return dst, errs.New("UNSUPPORTED_FEATURE.AES_MODE_IV", "functionName", "`aes_encrypt`", "mode", mode)
+	case len(iv) > 0 && len(iv) != size:
+		return dst, errs.New("INVALID_PARAMETER_VALUE.AES_IV_LENGTH", "functionName", aesNames, "parameter", "`iv`",
+			"mode", mode, "actualLength", len(iv))
+	case len(aad) > 0 && mode != "GCM":
+		return dst, noAAD(mode)
+	case len(iv) == 0:
+		iv = make([]byte, size)
+		if _, err := rand.Read(iv); err != nil {
+			return dst, errs.Wrap(err, "INTERNAL_ERROR", "message", "no random numbers")
+		}
+	}
+	dst = append(dst, iv...)
+	if mode == "GCM" {
+		g, err := cipher.NewGCM(block)
+		if err != nil {
+			return dst, errs.Wrap(err, "INTERNAL_ERROR", "message", "no AES")
+		}
+		return g.Seal(dst, iv, r.bytes(0), aad), nil
+	}
+	in := r.bytes(0)
+	fill := aes.BlockSize - len(in)%aes.BlockSize
+	at := len(dst)
+	dst = append(append(dst, in...), bytes.Repeat([]byte{byte(fill)}, fill)...)
+	if mode == "CBC" {
+		cipher.NewCBCEncrypter(block, iv).CryptBlocks(dst[at:], dst[at:])
+		return dst, nil
+	}
+	for ; at < len(dst); at += aes.BlockSize {
+		block.Encrypt(dst[at:at+aes.BlockSize], dst[at:at+aes.BlockSize])
+	}
+	return dst, nil
 }
 
-// collateFunctions refuse collations by name; the default one is no change.
-func collateFunctions() []Function {
-	return []Function{{Name: "collate", Signature: "collate(str, collation)", Doc: "The text under a collation; only UTF8_BINARY is supported.", Portable: true,
-		Build: func(c *Call) (Expr, error) {
-			if err := c.Arity(2, 2); err != nil {
-				return nil, err
+func aesDecrypt(try bool) func(c *Call) (Expr, error) {
+	return sig{in: "bbssb", min: 2, defaults: []Expr{StringLit("GCM"), StringLit("DEFAULT"), StringLit("")}, out: tBinary, null: try,
+		k: bytesRows(func(r *row, dst []byte) ([]byte, error) {
+			out, err := decrypted(r, dst)
+			if err != nil && try {
+				return dst, errNull
 			}
-			name, _ := constText(c.Args[1], c.Conf)
-			if strings.EqualFold(name, "UTF8_BINARY") {
-				x, ok := ImplicitCast(c.Args[0], tString, c.Conf)
-				if !ok {
-					return nil, WrongType(c.Text(), 0, `"STRING"`, c.Args[0])
-				}
-				return Strict("collate", tString, []Expr{x}, "collate("+c.Args[0].String()+", UTF8_BINARY)", bytesToBytes(func(dst, s []byte) []byte { return append(dst, s...) })), nil
+			return out, err
+		})}.build
+}
+
+// decrypted appends the plain text of argument 0.
+func decrypted(r *row, dst []byte) ([]byte, error) {
+	mode, block, err := aesMode(r)
+	if err != nil {
+		return dst, err
+	}
+	in, aad := r.bytes(0), r.bytes(4)
+	bad := func(detail string) ([]byte, error) {
+		return dst, errs.New("INVALID_PARAMETER_VALUE.AES_CRYPTO_ERROR", "functionName", aesNames, "parameter", "`expr`, `key`",
+			"detailMessage", detail)
+	}
+	if mode == "GCM" {
+		g, err := cipher.NewGCM(block)
+		if err != nil {
+			return dst, errs.Wrap(err, "INTERNAL_ERROR", "message", "no AES")
+		}
+		if len(in) < gcmNonce {
+			return bad("Invalid buffer arguments")
+		}
+		if len(in) > gcmNonce {
+			if out, err := g.Open(dst, in[:gcmNonce], in[gcmNonce:], aad); err == nil {
+				return out, nil
 			}
-			return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "collation "+name)
-		}}}
+		}
+		return bad("Tag mismatch")
+	}
+	if len(aad) > 0 {
+		return dst, noAAD(mode)
+	}
+	var iv []byte
+	if mode == "CBC" {
+		if len(in) < aes.BlockSize {
+			return bad("Invalid buffer arguments")
+		}
+		iv, in = in[:aes.BlockSize], in[aes.BlockSize:]
+	}
+	if len(in)%aes.BlockSize != 0 {
+		return bad("Input length must be multiple of 16 when decrypting with padded cipher")
+	}
+	at := len(dst)
+	dst = append(dst, in...)
+	out := dst[at:]
+	if mode == "CBC" {
+		cipher.NewCBCDecrypter(block, iv).CryptBlocks(out, out)
+	} else {
+		for k := 0; k < len(out); k += aes.BlockSize {
+			block.Decrypt(out[k:k+aes.BlockSize], out[k:k+aes.BlockSize])
+		}
+	}
+	if len(out) == 0 {
+		return dst, nil
+	}
+	fill := int(out[len(out)-1])
+	if fill == 0 || fill > aes.BlockSize || !bytes.Equal(out[len(out)-fill:], bytes.Repeat([]byte{byte(fill)}, fill)) {
+		dst = dst[:at]
+		return bad("Given final block not properly padded. Such issues can arise if a bad key is used during decryption.")
+	}
+	return dst[:len(dst)-fill], nil
+}
+
+func noAAD(mode string) error {
+	return errs.New("UNSUPPORTED_FEATURE.AES_MODE_AAD", "functionName", "`aes_encrypt`", "mode", mode)
+}
+
+// aesMode reads the mode and padding in arguments 2 and 3 and makes the cipher of the key in argument 1.
+func aesMode(r *row) (mode string, block cipher.Block, err error) {
+	block, err = aes.NewCipher(r.bytes(1))
+	if err != nil {
+		return "", nil, errs.New("INVALID_PARAMETER_VALUE.AES_KEY_LENGTH", "functionName", aesNames, "parameter", "`key`", "actualLength", len(r.bytes(1)))
+	}
+	given, padding := string(r.bytes(2)), strings.ToUpper(string(r.bytes(3)))
+	mode = strings.ToUpper(given)
+	switch {
+	case mode == "GCM" && (padding == "DEFAULT" || padding == "NONE"):
+	case (mode == "CBC" || mode == "ECB") && (padding == "DEFAULT" || padding == "PKCS"):
+	default:
+		return "", nil, errs.New("UNSUPPORTED_FEATURE.AES_MODE", "functionName", aesNames, "mode", given, "padding", string(r.bytes(3)))
+	}
+	return mode, block, nil
 }

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"streamlab/columnar"
+	"streamlab/errs"
 	"streamlab/sql/types"
 )
 
@@ -90,7 +91,7 @@ func (a *bitmapAgg) Update(r *columnar.Records, off int, groups []uint32, args [
 		}
 		p := v.I64[v.Row(i)]
 		if p < 0 || p >= 8*bitmapBytes {
-			return valueOutOfRange("bitmap_construct_agg", "position", "[0, 32767]", sqlValue(v, i, Conf{}))
+			return errs.New("INVALID_BITMAP_POSITION", "bitPosition", sqlValue(v, i, Conf{}), "bitmapNumBits", bitmapBytes*8, "bitmapNumBytes", bitmapBytes)
 		}
 		b[p/8] |= 1 << (p % 8)
 	}

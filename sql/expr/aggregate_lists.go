@@ -73,7 +73,11 @@ func buildListAgg(c *Call) (*AggregateCall, error) {
 	if len(shown) == 1 {
 		shown = append(shown, NullLit(types.Of(types.Null)))
 	}
-	text := aggText("listagg", shown, c.Distinct)
+	name := c.Name
+	if c.WithinGroup != nil {
+		name = "listagg"
+	}
+	text := aggText(name, shown, c.Distinct)
 	if c.WithinGroup != nil {
 		text += " WITHIN GROUP (ORDER BY " + orderingText(c.WithinGroup, false) + ")"
 	}
@@ -611,11 +615,22 @@ func buildTopK(c *Call) (*AggregateCall, error) {
 		shown = append(shown, IntLit(10000))
 	}
 	text := aggText(c.Name, shown, c.Distinct)
-	k, err := constantInt(shown[1], text, "k", "`k`", 1, math.MaxInt32, "[1, 2147483647]", c.Conf)
+	t := c.Args[0].Type()
+	switch t.Kind {
+	case types.Array, types.Map, types.Struct, types.Variant:
+		return nil, errs.New("DATATYPE_MISMATCH.TYPE_CHECK_FAILURE_WITH_HINT", "sqlExpr", quoted(text),
+			"msg", strings.ToLower(strings.SplitN(t.SQL(), "<", 2)[0])+" columns are not supported", "hint", "")
+	}
+	k, most, err := topKArgs(shown[1], shown[2], text, c.Conf)
 	if err != nil {
 		return nil, err
 	}
-	t := c.Args[0].Type()
+	switch {
+	case most > maxTracked:
+		return nil, errs.New("APPROX_TOP_K_MAX_ITEMS_TRACKED_EXCEEDS_LIMIT", "maxItemsTracked", most, "limit", maxTracked)
+	case most < k:
+		return nil, errs.New("APPROX_TOP_K_MAX_ITEMS_TRACKED_LESS_THAN_K", "maxItemsTracked", most, "k", k)
+	}
 	out := types.ArrayOf(types.StructOf(types.Field{Name: "item", Type: t, Nullable: true},
 		types.Field{Name: "count", Type: types.Of(types.BigInt)}), false)
 	a := c.aggregate(c.Args[:1], out, false, func() Aggregate { return &topK{valueCounts{t: t}, out, int(k)} })
@@ -623,10 +638,47 @@ func buildTopK(c *Call) (*AggregateCall, error) {
 	return a, nil
 }
 
+// maxTracked is how many values approx_top_k may keep in sight.
+const maxTracked = 1_000_000
+
+// topKArgs are the constants k and maxItemsTracked.
+func topKArgs(k, most Expr, text string, c Conf) (n, tracked int64, err error) {
+	var out [2]int64
+	for i, a := range []struct {
+		e    Expr
+		name string
+	}{{k, "`k`"}, {most, "`maxItemsTracked`"}} {
+		l, err := Const(a.e, c)
+		switch {
+		case err != nil:
+			return 0, 0, err
+		case l == nil:
+			return 0, 0, nonFoldable(text, a.name, `"INT"`, a.e)
+		case l.Value.IsNull(0):
+			return 0, 0, errs.New("APPROX_TOP_K_NULL_ARG", "argName", a.name)
+		case !l.Type().IsIntegral():
+			return 0, 0, WrongType(text, i+1, `"INT"`, a.e)
+		}
+		if out[i] = i64At(l.Value, 0); out[i] < 1 {
+			return 0, 0, errs.New("APPROX_TOP_K_NON_POSITIVE_ARG", "argName", a.name, "argValue", out[i])
+		}
+	}
+	return out[0], out[1], nil
+}
+
 type topK struct {
 	valueCounts
 	out types.DataType
 	k   int
+}
+
+// Update counts NULL as a value like others.
+func (a *topK) Update(r *columnar.Records, off int, groups []uint32, args []*columnar.Vec, sel columnar.Sel) error {
+	for k := range sel.N {
+		a.set.buf = EncodeKey(a.set.buf[:0], args[0], sel.At(k))
+		a.add(r, off, groups[k], a.set.buf, 1)
+	}
+	return nil
 }
 
 func (a *topK) Result(r *columnar.Records, off int, groups []uint32, out *columnar.Vec) error {

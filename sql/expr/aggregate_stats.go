@@ -165,7 +165,12 @@ var pairFunctions = []pairFunction{
 		return p.ck / d, true, nil
 	}},
 	{"covar_pop", "Covariance of a population.", func(p *pairs, c Conf) (float64, bool, error) { return p.ck / p.n, p.n > 0, nil }},
-	{"covar_samp", "Covariance of a sample.", func(p *pairs, c Conf) (float64, bool, error) { return p.ck / (p.n - 1), p.n > 1, nil }},
+	{"covar_samp", "Covariance of a sample.", func(p *pairs, c Conf) (float64, bool, error) {
+		if p.n == 1 {
+			return math.NaN(), c.NaNStatistics, nil
+		}
+		return p.ck / (p.n - 1), p.n > 1, nil
+	}},
 	{"regr_count", "Pairs without NULL.", nil},
 	{"regr_avgx", "Mean of x of pairs without NULL.", func(p *pairs, c Conf) (float64, bool, error) { return p.ym, p.n > 0, nil }},
 	{"regr_avgy", "Mean of y of pairs without NULL.", func(p *pairs, c Conf) (float64, bool, error) { return p.xm, p.n > 0, nil }},

@@ -157,7 +157,7 @@ func (a arithmetic) dateTimePlus(d, o Expr, sign int64, ot types.DataType, swapp
 			return a.named(DateAdd(d, CastTo(o, types.Of(types.Int), a.conf), sign, callText(name, []Expr{d, o}))), nil
 		case ot.Kind == types.Null:
 			return a.named(DateAdd(d, CastTo(o, types.Of(types.Int), a.conf), sign, callText(name, []Expr{d, o}))), nil
-		case ot.IsNumeric(), ot.Kind == types.Boolean, ot.Kind == types.Binary:
+		case ot.IsNumeric(), ot.Kind == types.Boolean, ot.Kind == types.Binary, ot.IsDatetime():
 			return nil, WrongType(callText(name, []Expr{d, o}), 1, `("INT" or "SMALLINT" or "TINYINT")`, o)
 		case ot.Kind == types.String && a.conf.ANSI: // taken as a date, which cannot be added
 			return nil, WrongType(callText(name, []Expr{d, o}), 1, `("INT" or "SMALLINT" or "TINYINT")`, CastTo(o, dt, a.conf))

@@ -56,6 +56,10 @@ func commonValues(values []Expr, function, text string, brackets bool, conf Conf
 
 // NewCase makes CASE WHEN; els is nil without ELSE.
 func NewCase(branches []Branch, els Expr, c Conf) (Expr, error) {
+	branches, els, err := collatedCase(branches, els, c)
+	if err != nil {
+		return nil, err
+	}
 	var b strings.Builder
 	b.WriteString("CASE")
 	var values []Expr

@@ -91,7 +91,7 @@ func NewCast(child Expr, to types.DataType, m CastMode, c Conf) (Expr, error) {
 		if f := castFunctionFor(from, to); f != "" {
 			return nil, errs.New("DATATYPE_MISMATCH.CAST_WITH_FUNC_SUGGESTION", append(params, "functionNames", f)...)
 		}
-		if castAllowed(from, to, Conf{Zone: c.Zone}) {
+		if castAllowed(from, to, Conf{Zone: c.Zone}) && !nullableKeys(from, to) {
 			return nil, errs.New("DATATYPE_MISMATCH.CAST_WITH_CONF_SUGGESTION",
 				append(params, "config", `"spark.sql.ansi.enabled"`, "configVal", "'false'")...)
 		}

@@ -73,10 +73,8 @@ func tightestCommon(a, b types.DataType) (types.DataType, bool) {
 		return widerDecimal(decimalFor(a), decimalFor(b)), true
 	case a.Kind == types.String && b.Kind == types.String:
 		t := types.Of(types.String)
-		if a.Collation == b.Collation {
-			t.Collation = a.Collation
-		}
-		return t, true
+		t.Collation = a.Collation
+		return t, a.Collation == b.Collation
 	case a.IsDatetime() && b.IsDatetime():
 		order := func(k types.Kind) int {
 			switch k {

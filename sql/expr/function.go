@@ -146,6 +146,11 @@ func BuildCall(call *Call) (Expr, error) {
 	if err := refuseClauses(call); err != nil {
 		return nil, err
 	}
+	for _, a := range call.Args {
+		if t := a.Type(); t.Kind >= types.String && isCollated(t) {
+			return buildCollated(f, call)
+		}
+	}
 	return f.Build(call)
 }
 
@@ -155,6 +160,11 @@ func BuildAggregate(call *Call) (*AggregateCall, error) {
 	if !ok || f.BuildAggregate == nil {
 		return nil, errs.New("UNRESOLVED_ROUTINE", "routineName", types.Quote(call.Name),
 			"searchPath", "[`system`.`builtin`, `system`.`session`, `spark_catalog`.`default`]")
+	}
+	for _, a := range call.Args {
+		if t := a.Type(); t.Kind == types.String && !BinaryComparable(t) {
+			return aggregateCollated(f, call)
+		}
 	}
 	return f.BuildAggregate(call)
 }

@@ -11,7 +11,7 @@ var refused = []struct{ names, instead string }{
 	{"java_method reflect try_reflect", "Functions of the JVM need a JVM; use a SQL function."},
 	{"st_asbinary st_geogfromwkb st_geomfromwkb st_setsrid st_srid", "Keep coordinates as numbers in columns of their own."},
 	{"from_xml to_xml schema_of_xml", "The xpath functions take single values out of XML."},
-	{"from_avro to_avro schema_of_avro from_protobuf to_protobuf", "Use from_json and to_json."},
+	{"from_protobuf to_protobuf", "Use from_json and to_json."},
 	{"approx_top_k_accumulate approx_top_k_combine approx_top_k_estimate", "approx_top_k does it in one step."},
 	{"kll_merge_agg_bigint kll_merge_agg_double kll_merge_agg_float kll_sketch_agg_bigint kll_sketch_agg_double " +
 		"kll_sketch_agg_float kll_sketch_get_n_bigint kll_sketch_get_n_double kll_sketch_get_n_float " +
@@ -52,6 +52,12 @@ func refusedFunctions() []Function {
 					return nil, errs.New("UNSUPPORTED_FEATURE.STREAMLAB", "feature", "the function "+n).WithHint(r.instead)
 				}})
 		}
+	}
+	for _, n := range []string{"from_avro", "to_avro", "schema_of_avro"} { // as Spark without its package of Avro
+		out = append(out, Function{Name: n, Signature: n + "(...)", Doc: "Refused as by Spark without its Avro package.", Hidden: true,
+			Build: func(c *Call) (Expr, error) {
+				return nil, errs.New("AVRO_NOT_LOADED_SQL_FUNCTIONS_UNUSABLE", "functionName", strings.ToUpper(n))
+			}})
 	}
 	return out
 }

@@ -191,6 +191,9 @@ func stringFunctions() []Function {
 		if err := c.Arity(1, 1); err != nil {
 			return nil, err
 		}
+		if k := c.Args[0].Type().Kind; k != types.String && k != types.Null {
+			return nil, WrongType(c.Text(), 0, `"STRING"`, c.Args[0])
+		}
 		name := c.Args[0].Type().Collation
 		if name == "" {
 			name = "UTF8_BINARY"

@@ -66,6 +66,10 @@ func (x *resolver) call(f *sql.FuncCall) expr.Expr {
 		return x.sessionWindow(f)
 	case "window_time":
 		return x.windowTime(f)
+	case "current_path":
+		if len(f.Args) == 0 {
+			return &named{expr.StringLit("system.builtin,system.session,spark_catalog." + x.a.cat.Current()), "current_path()"}
+		}
 	case "current_database", "current_schema":
 		if len(f.Args) == 0 {
 			return &named{expr.StringLit(x.a.cat.Current()), "current_schema()"}

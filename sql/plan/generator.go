@@ -255,6 +255,10 @@ func (a *analyzer) tableFunction(t *sql.TableFunc, outer *scope) *scope {
 		n := a.rangeOf(t.Func)
 		return newScope(n, columnsOf(n, nil), outer)
 	}
+	if name == "collations" {
+		n := a.collationsOf(t.Func)
+		return newScope(n, columnsOf(n, nil), outer)
+	}
 	if name == "table_changes" || name == "table_changes_by_path" {
 		n := a.changesOf(t.Func)
 		return newScope(n, columnsOf(n, nil), outer)

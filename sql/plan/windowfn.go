@@ -341,6 +341,9 @@ func (x *resolver) frame(f *sql.FuncCall, w *WindowCall, spec *sql.WindowSpec, o
 
 // wrongOrder reports a frame that ends before it begins.
 func wrongOrder(f Frame) bool {
+	if f.From.Offset == nil || f.To.Offset == nil { // CURRENT ROW AND 1 PRECEDING is an empty frame
+		return f.From.Kind > f.To.Kind && f.From.Kind != CurrentRow && f.To.Kind != CurrentRow
+	}
 	if f.From.Kind > f.To.Kind {
 		return true
 	}

@@ -300,7 +300,16 @@ func (p *ddlParser) dataType() (DataType, error) {
 	}
 	t := Of(k)
 	if k == String && p.accept("COLLATE") {
-		t.Collation = strings.ToUpper(p.tok)
+		if p.tok == "" {
+			return t, p.unexpected()
+		}
+		c, err := CollationOf(p.tok)
+		if err != nil {
+			return t, err
+		}
+		if t.Collation = c.Name; t.Collation == "UTF8_BINARY" {
+			t.Collation = ""
+		}
 		p.next()
 	}
 	return t, nil
