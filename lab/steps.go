@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"strings"
+
 	"strconv"
 
 	"streamlab/errs"
@@ -212,6 +214,9 @@ func (l *Lab) checkSteps(report func(error, errs.Pos)) {
 			switch a.Kind {
 			case "start", "stop", "restart", "await", "step", "deleteCheckpoint", "crash":
 				find("LAB_NO_QUERY", a.Query, queries, a.Pos)
+				if endless := l.endless(a.Query); a.Kind == "await" && endless != "" {
+					report(errs.New("LAB_AWAITS_ENDLESS", "name", a.Query, "source", endless), a.Pos)
+				}
 			case "feed":
 				find("LAB_NO_SOURCE", a.Source, sources, a.Pos)
 			}
@@ -223,6 +228,24 @@ func (l *Lab) checkSteps(report func(error, errs.Pos)) {
 			}
 		}
 	}
+}
+
+// endless is the source because of which a query, once started, always has something left to do: one that has
+// rows for every micro-batch. "" if there is none, or the query ends by its trigger.
+func (l *Lab) endless(query string) string {
+	for i := range l.Queries {
+		q := &l.Queries[i]
+		if q.Name.Value != query || q.TriggerKind == "once" || q.TriggerKind == "availableNow" {
+			continue
+		}
+		t := &site{l: l, q: q}
+		for _, name := range t.reads() {
+			if s := t.source(name); s != nil && strings.EqualFold(s.Format.Value, "rate-micro-batch") {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 func (l *Lab) movesClock() bool {

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"unicode"
 
@@ -36,10 +37,11 @@ type app struct {
 	conf      []string
 	chdir     string
 	trust     bool
-	time      string // local, utc
-	yes       bool   // --yes
-	readOnly  bool   // --read-only
-	somebody  bool   // tests: there is somebody to ask
+	time      string          // local, utc
+	yes       bool            // --yes
+	readOnly  bool            // --read-only
+	somebody  bool            // tests: there is somebody to ask
+	warned    map[string]bool // settings that were warned of
 }
 
 func main() {
@@ -47,7 +49,7 @@ func main() {
 	tuneCollector()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	defer stop()
-	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	a := &app{in: os.Stdin, out: &pipe{w: os.Stdout}, err: os.Stderr}
 	os.Exit(term.Code(a.run(ctx, os.Args[1:])))
 }
 
@@ -59,6 +61,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	err := root.ExecuteContext(ctx)
+	if a.unread() {
+		return 128 + int(syscall.SIGPIPE)
+	}
 	if err == nil {
 		return 0
 	}
@@ -68,6 +73,27 @@ func (a *app) run(ctx context.Context, args []string) int {
 	}
 	a.report(err)
 	return exitOf(err)
+}
+
+// pipe is the standard output. When whoever reads it has gone, as head does, that is no failure of a query: the
+// program ends without a word.
+type pipe struct {
+	w    io.Writer
+	gone atomic.Bool
+}
+
+func (p *pipe) Write(b []byte) (int, error) {
+	n, err := p.w.Write(b)
+	if errors.Is(err, syscall.EPIPE) {
+		p.gone.Store(true)
+	}
+	return n, err
+}
+
+// unread tells whether nobody reads what is printed any more.
+func (a *app) unread() bool {
+	p, ok := a.out.(*pipe)
+	return ok && p.gone.Load()
 }
 
 // exitCode ends the program with a code after everything was said.
@@ -103,6 +129,9 @@ func exitOf(err error) int {
 
 // report prints errors on stderr: code, sentence, the line with a caret, what to try.
 func (a *app) report(err error) {
+	if a.unread() {
+		return
+	}
 	for _, e := range lab.Problems(err) {
 		a.problem(e)
 	}

@@ -28,8 +28,26 @@ func (a *app) settings() (map[string]string, error) {
 			return nil, errs.New("LAB_VALUE", "key", "--conf", "expected", "KEY=VALUE")
 		}
 		m[k] = v
+		a.warnOfSetting(k)
 	}
 	return m, nil
+}
+
+// warnOfSetting says once of a setting that nothing reads that it does nothing. Spark takes any name without a
+// word, and so does a session here; on a command line it is mostly a slip.
+func (a *app) warnOfSetting(key string) {
+	best, known := engine.NearestSetting(key)
+	if known || a.warned[key] {
+		return
+	}
+	if a.warned == nil {
+		a.warned = map[string]bool{}
+	}
+	a.warned[key] = true
+	fmt.Fprintf(a.err, "warning: nothing reads the setting %s\n", key)
+	if best != "" {
+		fmt.Fprintf(a.err, "  try: %s\n", best)
+	}
 }
 
 // open reads and opens a lab; nothing is started.

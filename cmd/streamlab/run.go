@@ -77,7 +77,7 @@ func (a *app) runLab(ctx context.Context, path string, names []string, o runOpti
 		}
 	}
 	if len(names) == 0 {
-		fmt.Fprintf(a.err, "%s has no query to start\n", path)
+		return a.nothingToStart(path, w.Lab)
 	}
 	var refused []error
 	var running []*engine.StreamingQuery
@@ -132,6 +132,24 @@ func (a *app) runLab(ctx context.Context, path string, names []string, o runOpti
 		return signalled(ctx)
 	}
 	return nil
+}
+
+// nothingToStart says why no query of a lab starts by itself, and how to start one.
+func (a *app) nothingToStart(path string, l *lab.Lab) error {
+	if len(l.Queries) == 0 {
+		fmt.Fprintf(a.err, "error: %s has no query\n", path)
+		return exitCode(4)
+	}
+	fmt.Fprintf(a.err, "error: nothing to run: every query of %s has `start: false`\n", path)
+	var names []string
+	for _, q := range l.Queries {
+		names = append(names, q.Name.Value)
+	}
+	fmt.Fprintf(a.err, "  try: name the ones to run: streamlab run %s %s\n", path, strings.Join(names, " "))
+	if len(l.Steps) > 0 {
+		fmt.Fprintf(a.err, "  try: the lab is played in steps: streamlab lab check %s\n", path)
+	}
+	return exitCode(4)
 }
 
 // signalled is the exit code of a program that a signal has ended: 128 and the number of the signal that the
