@@ -41,7 +41,7 @@ type Change struct {
 
 // Restart holds the query against the checkpoint that it would go on from, worst first, and starts nothing.
 // A query without a checkpoint, or with a new one, has no differences. Errors: those of Check; those of
-// opening a checkpoint (CHECKPOINT_IN_USE while the query runs).
+// store.Look (CHECKPOINT_IN_USE while the query runs): the checkpoint is not touched.
 func (w *DataStreamWriter) Restart(path ...string) ([]Change, error) {
 	p, err := w.prepare(path...)
 	if err != nil || p.checkpoint == "" {
@@ -50,11 +50,11 @@ func (w *DataStreamWriter) Restart(path ...string) ([]Change, error) {
 	if _, err := os.Stat(p.checkpoint); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	cp, err := store.Open(p.checkpoint, store.Options{Durability: p.conf.Get(keyDurability), MinBatchesToRetain: int64(p.conf.number(keyRetain))})
+	cp, done, err := store.Look(p.checkpoint, store.Options{MinBatchesToRetain: int64(p.conf.number(keyRetain))})
 	if err != nil {
 		return nil, err
 	}
-	defer cp.Close()
+	defer done()
 	return p.against(cp)
 }
 
