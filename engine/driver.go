@@ -56,6 +56,8 @@ type driver struct {
 	recent      []Progress
 	samples     samples
 	observed    map[string]json.RawMessage // of the batch
+	told        []string                   // lines of events for other processes
+	saidAt      time.Time                  // when they were told
 	async       *asyncProgress             // nil: every batch is recorded
 	skipped     int64                      // batches before this one that have no record
 }
@@ -102,6 +104,7 @@ func (d *driver) run(ctx context.Context) error {
 			s.Sources = append(s.Sources, describe(x.src))
 		}
 	})
+	d.say("started")
 	if k := d.p.w.trigger.kind; k == continuous || k == realTime {
 		return d.runEpochs(ctx)
 	}
@@ -668,6 +671,7 @@ func (d *driver) shut() error {
 			first = err
 		}
 	}
+	d.unsay()
 	for _, x := range d.sources {
 		keep(x.src.Close())
 	}

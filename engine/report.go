@@ -74,6 +74,7 @@ func (d *driver) reportBatch() {
 		s.Recent = d.recent
 		s.Status = Status{Message: "Waiting for next trigger", IsDataAvailable: s.Status.IsDataAvailable}
 	})
+	d.say(fmt.Sprintf("batch %d: %d rows in %d ms", p.BatchID, p.NumInputRows, p.BatchDuration))
 	d.s.streams.bus.post(Event{Time: d.s.now(), Kind: QueryProgress, ID: d.q.id, RunID: d.q.runID, Name: d.q.name, Progress: &p,
 		Text: fmt.Sprintf("batch %d: %d rows in %d ms", p.BatchID, p.NumInputRows, p.BatchDuration)})
 }
@@ -117,6 +118,7 @@ func (d *driver) eventTime(c *exec.Counters) map[string]string {
 
 // reportIdle tells, now and then, that there was nothing to do.
 func (d *driver) reportIdle() {
+	d.say("")
 	now := d.s.now()
 	if d.idleBefore && now.Sub(d.idleAt) < d.conf.duration(keyIdleInterval) {
 		if st := d.q.Snapshot().Status; st.Message != "Waiting for data to arrive" || st.IsTriggerActive || st.IsDataAvailable {

@@ -36,32 +36,20 @@ func newStatusCommand(a *app) *cobra.Command {
 		Short: "Say how far each query has come",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var rows [][]string
-			err := a.eachCheckpoint(cmd.Context(), args[0], func(n, dir string, cp *store.Checkpoint, err error) error {
-				row := []string{n, "never started", "-", "-"}
-				switch {
-				case dir == "":
-					row[1] = "temporary checkpoint"
-				case err != nil:
-					row[1] = conditionOf(err)
-				case cp != nil:
-					if head, ok := cp.Head(); ok {
-						row[1], row[2] = "stopped", fmt.Sprint(head)
-						if c, ok, err := cp.Commits(head); err == nil && ok && c.NextBatchWatermarkMs > 0 {
-							row[3] = millis(c.NextBatchWatermarkMs)
-						}
-					}
-					if _, pending := cp.Pending(); pending {
-						row[1] = "stopped, a batch is pending"
-					}
-				}
-				rows = append(rows, row)
-				return nil
-			})
+			w, err := a.open(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return a.table("status", []string{"query", "state", "batch", "watermark"}, rows)
+			defer w.Close()
+			var rows [][]string
+			for _, n := range w.Names() {
+				dir, err := w.Checkpoint(n)
+				if err != nil {
+					return err
+				}
+				rows = append(rows, statusOf(n, dir))
+			}
+			return a.table("status", []string{"query", "state", "batch", "watermark", "last"}, rows)
 		},
 	}
 }
