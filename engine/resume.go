@@ -23,6 +23,8 @@ type planRecord struct {
 	Watermarks []string `json:"watermarks,omitempty"` // columns and delays
 	Schema     string   `json:"schema,omitempty"`     // of the result
 	Query      string   `json:"query,omitempty"`      // fingerprint of the plan
+	// Planned are operators of a query that never committed a batch before one without operators took its place.
+	Planned []exec.OperatorShape `json:"planned,omitempty"`
 }
 
 // record is what the checkpoint is going to remember of this query.
@@ -85,7 +87,17 @@ func (d *driver) resume() error {
 		return err
 	}
 	now := d.record()
-	if ok {
+	if before := d.stored(); len(now.Operators) == 0 && !ok {
+		now.Planned = append(before.Operators, before.Planned...)
+	} else if len(now.Operators) == 0 {
+		now.Planned = was.Planned
+	}
+	if ok && len(was.Operators) == 0 && len(was.Planned) > 0 && compareOperators(was.Planned, now.Operators, false) == nil {
+		// As in Spark the operators pass, which the first query had planned; that they have no state is found
+		// when a row is asked for.
+		d.plan.Fail(errs.New("CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS", "fileToRead", "the state before batch "+fmt.Sprint(d.batch),
+			"clazz", d.p.checkpoint))
+	} else if ok {
 		if err := compareOperators(was.Operators, now.Operators, d.conf.flag(keySchemaCheck)); err != nil {
 			return err
 		}

@@ -16,3 +16,10 @@ func (p *Plan) First() error {
 	}
 	return nil
 }
+
+// Fail lets every batch fail with err when its rows are asked for.
+func (p *Plan) Fail(err error) {
+	if p.first == nil {
+		p.first = err
+	}
+}
