@@ -15,7 +15,6 @@ import (
 	"streamlab/engine"
 	"streamlab/errs"
 	"streamlab/lab"
-	"streamlab/sql/plan"
 )
 
 func newValidateCommand(a *app) *cobra.Command {
@@ -158,36 +157,4 @@ func version() string {
 		}
 	}
 	return "0.1.0"
-}
-
-func newDocsCommand(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "docs", Short: "Print tables of the manual from the program's own"}
-	c.AddCommand(&cobra.Command{Use: "functions", Short: "Every SQL function", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
-		var rows [][]string
-		for _, f := range plan.Functions() {
-			rows = append(rows, []string{f.Name, f.Signature, f.Doc, pinOf(f.Name)})
-		}
-		return a.table("function", []string{"name", "signature", "does", "recorded"}, rows)
-	}}, &cobra.Command{Use: "settings", Short: "Every session setting", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
-		var rows [][]string
-		for _, s := range engine.Settings() {
-			rows = append(rows, []string{s.Key, s.Default, s.Doc})
-		}
-		return a.table("setting", []string{"key", "default", "does"}, rows)
-	}}, &cobra.Command{Use: "options", Short: "Every option of every format", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
-		var rows [][]string
-		f := engine.AllFormats()
-		for _, x := range f.Sources {
-			for _, o := range x.Options {
-				rows = append(rows, []string{"source " + x.Name, o.Name, o.Default, o.Doc})
-			}
-		}
-		for _, x := range f.Sinks {
-			for _, o := range x.Options {
-				rows = append(rows, []string{"sink " + x.Name, o.Name, o.Default, o.Doc})
-			}
-		}
-		return a.table("option", []string{"format", "option", "default", "does"}, rows)
-	}})
-	return c
 }
