@@ -42,7 +42,7 @@ func Unpack(name, dir string) (string, error) {
 		return "", err
 	}
 	return path, fs.WalkDir(files, "data", func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.Contains(string(text), filepath.ToSlash(filepath.Dir(p))) {
+		if err != nil || d.IsDir() || !strings.Contains(string(text), folder(p)) {
 			return err
 		}
 		data, err := files.ReadFile(p)
@@ -51,6 +51,12 @@ func Unpack(name, dir string) (string, error) {
 		}
 		return write(filepath.Join(dir, filepath.FromSlash(p)), data)
 	})
+}
+
+// folder is the folder of data that a file belongs to, however deep it lies.
+func folder(p string) string {
+	parts := strings.SplitN(p, "/", 3)
+	return strings.Join(parts[:min(2, len(parts))], "/")
 }
 
 func write(path string, data []byte) error {

@@ -89,6 +89,12 @@ var frames = []struct {
 	}},
 	{"labs", true, func(d *driver) { d.keys("4 down down") }},
 	{"steps", false, func(d *driver) { d.keys("down down enter enter") }},
+	{"step-answer", false, func(d *driver) { d.keys("down down enter enter enter enter").text("no, it is late").keys("enter") }},
+	{"step-asked", false, func(d *driver) { d.keys("down down enter enter enter enter") }},
+	{"lesson-done", false, func(d *driver) {
+		d.keys("down down enter enter enter enter enter").keys("down enter down enter down enter")
+	}},
+	{"new-lab", false, func(d *driver) { d.keys("a") }},
 	{"events", true, func(d *driver) { d.keys("5 down down down down") }},
 	{"help", true, func(d *driver) { d.keys("?") }},
 	{"palette", true, func(d *driver) { d.keys(":").text("st") }},

@@ -186,6 +186,7 @@ var table = bindings([]entry{
 	{screen.InFile, screen.Back, keys("esc"), "close", "close; unsaved text is kept", 0, screen.M},
 
 	{screen.InLabs, screen.Enter, keys("enter"), "open lab", "open and start the lab", 0, screen.S},
+	{screen.InLabs, screen.NewLab, keys("a"), "new lab", "make a lab from a template", 0, screen.S},
 	{screen.InLabs, screen.OpenFolder, keys("o"), "open file", "open a folder or a lab file", 0, screen.S},
 	{screen.InLabs, screen.PlayStep, keys("p"), "steps", "steps of the opened lab", 0, screen.S},
 	{screen.InLabs, screen.OpenCrash, keys("x"), "crash lab", "crash a query and restart it", 0, screen.S},
@@ -193,6 +194,7 @@ var table = bindings([]entry{
 	{screen.InLabs, screen.ResetProgress, keys("R"), "reset progress", "reset the lab (asks)", 1, screen.S},
 
 	{screen.InSteps, screen.Enter, keys("enter", "."), "run step", "run this step", 0, screen.S},
+	{screen.InSteps, screen.NextNote, keys(">"), "next lesson", "open the next lesson", 0, screen.S},
 	{screen.InSteps, screen.OpenModes, keys("m"), "modes", "a query in all output modes", 0, screen.M},
 	{screen.InSteps, screen.OpenCrash, keys("x"), "crash lab", "crash a query and restart it", 0, screen.M},
 	{screen.InSteps, screen.OpenBatches, keys("b"), "queries", "the queries of the lab", 0, screen.S},

@@ -309,7 +309,7 @@ func sameSteps(a, b []screen.Step) bool {
 		return false
 	}
 	for i := range a {
-		if a[i].State != b[i].State || a[i].Found != b[i].Found {
+		if a[i].State != b[i].State || a[i].Found != b[i].Found || a[i].Said != b[i].Said {
 			return false
 		}
 	}

@@ -136,10 +136,17 @@ func newPrompt(p screen.Prompt, on screen.Screen) *prompt {
 func (p *prompt) typing() bool { return true }
 
 func (p *prompt) draw(v canvas.View, _ *model) {
-	b := box(v, 60, 5, p.p.Title, "", "enter done   esc no change")
-	b.Put(0, 0, p.p.Label, canvas.Muted)
-	b.Put(0, 1, ">", canvas.Accent|canvas.Bold)
-	p.ed.Draw(b.Sub(2, 1, b.W-2, 1), true, false, nil)
+	w := 60
+	if safe.Width(p.p.Label) > w-4 {
+		w = min(76, v.W-4)
+	}
+	label := widget.Wrap(p.p.Label, w-4)
+	b := box(v, w, 4+len(label), p.p.Title, "", "enter done   esc no change")
+	for i, l := range label {
+		b.Put(0, i, l, canvas.Muted)
+	}
+	b.Put(0, len(label), ">", canvas.Accent|canvas.Bold)
+	p.ed.Draw(b.Sub(2, len(label), b.W-2, 1), true, false, nil)
 }
 
 func (p *prompt) key(m *model, k widget.Key) tea.Cmd {

@@ -8,10 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"streamlab/engine"
 	"streamlab/errs"
+	"streamlab/internal/broker"
 	"streamlab/lab"
 	"streamlab/labs"
 	"streamlab/tui/screen"
@@ -19,11 +22,15 @@ import (
 
 func timeOf(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-type shippedLab struct{ Name, About, Teaches string }
+type shippedLab struct {
+	Name, About, Teaches string
+	lab                  *lab.Lab
+}
 
-// shipped reads what the shipped labs say of themselves. hello comes first.
+// shipped reads what the shipped labs say of themselves, in the order of the course: hello first, then what
+// each names as next; what no lesson leads to comes last.
 func shipped() ([]shippedLab, error) {
-	var out []shippedLab
+	all := map[string]*lab.Lab{}
 	for _, n := range labs.Names() {
 		text, err := labs.Read(n)
 		if err != nil {
@@ -33,14 +40,84 @@ func shipped() ([]shippedLab, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := shippedLab{n, l.About, l.Teaches}
-		if n == "hello" {
-			out = append([]shippedLab{s}, out...)
-		} else {
+		all[n] = l
+	}
+	var out []shippedLab
+	add := func(n string) {
+		if l := all[n]; l != nil {
+			delete(all, n)
+			out = append(out, shippedLab{n, l.About, l.Teaches, l})
+		}
+	}
+	for n := "hello"; all[n] != nil; {
+		l := all[n]
+		add(n)
+		n = l.Lesson.Next
+	}
+	for _, n := range labs.Names() {
+		add(n)
+	}
+	return out, nil
+}
+
+// entry is a lab as the gallery shows it.
+func (g *gallery) entry(l *lab.Lab, path string, own bool) screen.LabEntry {
+	e := screen.LabEntry{Path: path, Title: l.Name, Teaches: l.About, About: l.Teaches, Own: own, Lesson: lessonOf(l), Uses: usesOf(l)}
+	seen := g.learning.seen(l.Name)
+	for i, s := range l.Steps {
+		e.Steps = append(e.Steps, s.Title)
+		e.Started = e.Started || seen[i]
+	}
+	n := 0
+	for i := range l.Steps {
+		if seen[i] {
+			n++
+		}
+	}
+	e.Done = n > 0 && n == len(l.Steps)
+	if len(l.Steps) > 0 {
+		e.Minutes = 1 + 2*len(l.Steps) // as long as reading, guessing and looking take
+	}
+	return e
+}
+
+func lessonOf(l *lab.Lab) screen.Lesson {
+	return screen.Lesson{Area: l.Lesson.Area, Goal: l.Lesson.Goal, Trap: l.Lesson.Trap, Why: l.Lesson.Why, Next: l.Lesson.Next}
+}
+
+// usesOf says what a lab reads and writes.
+func usesOf(l *lab.Lab) (out []string) {
+	add := func(s string) {
+		if s != "" && !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}
-	return out, nil
+	for _, s := range l.Sources {
+		f := strings.ToLower(s.Format.Value)
+		switch {
+		case s.Table.Value != "":
+			add("a table read as a stream")
+		case f == "memory":
+			add("memory source, fed by the lesson")
+		case f == "kafka" && broker.Asked(s.Options["kafka.bootstrap.servers"].Value):
+			add("kafka source (embedded broker)")
+		default:
+			add(f + " source")
+		}
+	}
+	for _, q := range l.Queries {
+		switch {
+		case q.Statements != nil:
+			add("foreachBatch")
+		case q.Command != nil:
+			add("foreach with a command")
+		case q.ToTable.Value != "":
+			add("a table as the sink")
+		default:
+			add(strings.ToLower(q.Format.Value) + " sink")
+		}
+	}
+	return out
 }
 
 // copyLab writes a shipped lab into a new folder.
@@ -50,7 +127,7 @@ func copyLab(name, dir string) (string, error) {
 		known = known || n == name
 	}
 	if !known {
-		return "", errs.New("NO_SUCH_LAB", "name", name, "known", fmt.Sprint(labs.Names()))
+		return "", errs.New("NO_SUCH_LAB", "name", name, "known", fmt.Sprint(startingPoints()))
 	}
 	if exists(filepath.Join(dir, name+".yaml")) {
 		return "", errs.New("FILE_EXISTS", "path", filepath.Join(dir, name+".yaml"))
@@ -78,7 +155,7 @@ func (g *gallery) Labs(context.Context) ([]screen.LabEntry, error) {
 	}
 	var out []screen.LabEntry
 	for _, s := range list {
-		out = append(out, screen.LabEntry{Path: s.Name, Title: s.Name, Teaches: s.About, About: s.Teaches})
+		out = append(out, g.entry(s.lab, s.Name, false))
 	}
 	own, _ := filepath.Glob("*.yaml")
 	for _, f := range own {
@@ -90,7 +167,7 @@ func (g *gallery) Labs(context.Context) ([]screen.LabEntry, error) {
 			continue
 		}
 		if len(l.Queries) > 0 {
-			out = append(out, screen.LabEntry{Path: f, Title: l.Name, Teaches: l.About, About: l.Teaches, Own: true})
+			out = append(out, g.entry(l, f, true))
 		}
 	}
 	return out, nil
@@ -110,7 +187,7 @@ func (g *gallery) Open(ctx context.Context, path string) (screen.Workbench, erro
 		}
 		return nil, err
 	}
-	b.w, b.lesson, b.learning, b.crashes = w, g.wright.a.newLesson(w), g.learning, g.crashDesk
+	b.w, b.lesson, b.learning, b.crashes = w, g.wright.a.newLesson(w, g.learning), g.learning, g.crashDesk
 	if b.conf, err = g.wright.a.settings(); err != nil {
 		return nil, err
 	}
@@ -127,6 +204,11 @@ func (g *gallery) Reset(_ context.Context, path string) error {
 	p, err := g.wright.a.find(path)
 	if err != nil {
 		return err
+	}
+	if l, err := lab.Load(p); err == nil {
+		if err := g.learning.forget(l.Name); err != nil {
+			return err
+		}
 	}
 	dir := filepath.Dir(p)
 	for _, d := range []string{".streamlab", "out", "chk"} {

@@ -19,7 +19,15 @@ func TestMain(m *testing.M) {
 		}
 		main()
 	}
-	os.Exit(m.Run())
+	// What a user has learned is not changed by tests.
+	dir, err := os.MkdirTemp("", "streamlab-config-")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("STREAMLAB_CONFIG", dir)
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
 }
 
 func checkText(t *testing.T, text string) (code int, out string) {

@@ -93,7 +93,7 @@ func (b *localLab) console(query string) *consoleText {
 func (b *localLab) Lab() screen.LabInfo {
 	l := b.w.Lab
 	info := screen.LabInfo{Name: l.Name, Title: l.About, About: l.Teaches, Path: l.File, Folder: b.w.Session().Workspace()}
-	info.Started = b.started
+	info.Started, info.Lesson = b.started, lessonOf(l)
 	b.mu.Lock()
 	if b.lesson != nil {
 		info.Steps = b.lesson.steps

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,7 +21,7 @@ func (b *localLab) Do(ctx context.Context, c screen.Command) error {
 	long := context.WithoutCancel(ctx) // what is started lives longer than the key that started it
 	switch c.Verb {
 	case screen.RunStep:
-		return b.playStep(long, c.Step)
+		return b.playStep(long, c.Step, c.Arg)
 	case screen.Rewind, screen.Fork, screen.StartFresh, screen.AcceptLoss, screen.Discard:
 		return b.changePast(long, c)
 	case screen.Reload:
@@ -166,23 +165,23 @@ func setAside(dir string) error {
 	}
 }
 
-// lesson is how far the steps of an opened lab are; it is kept in the workspace.
+// lesson is how far the steps of an opened lab are; it is kept for the user.
 type lesson struct {
 	player *lab.Player
 	steps  []screen.Step
 }
 
-func (a *app) newLesson(w *lab.Workbench) *lesson {
+func (a *app) newLesson(w *lab.Workbench, known *learning) *lesson {
 	if len(w.Lab.Steps) == 0 {
 		return nil
 	}
 	l := &lesson{player: lab.NewPlayer(w)}
 	l.player.Crash = func(ctx context.Context, query, point string) error { return a.crash(ctx, w.Lab.File, query, point) }
-	seen := seenSteps(w.Session().Workspace(), w.Lab.Name)
+	seen := known.seen(w.Lab.Name)
 	for i, s := range w.Lab.Steps {
-		x := screen.Step{Title: s.Title, Why: s.Why, Predict: s.Predict, Do: said(s)}
+		x := screen.Step{Title: s.Title, Why: s.Why, Predict: s.Predict, Answer: s.Answer, Do: said(s)}
 		if seen[i] {
-			x.State, x.Found = screen.StepSeen, s.Answer
+			x.State = screen.StepSeen
 		}
 		l.steps = append(l.steps, x)
 	}
@@ -215,29 +214,8 @@ func said(s lab.Step) string {
 	return strings.Join(out, " · ")
 }
 
-func lessonFile(workspace, name string) string {
-	return filepath.Join(workspace, "lessons", filepath.Base(name)+".json")
-}
-
-// seenSteps reads which steps were seen before; a damaged file counts as none.
-func seenSteps(workspace, name string) map[int]bool {
-	raw, err := os.ReadFile(lessonFile(workspace, name))
-	if err != nil {
-		return nil
-	}
-	var list []int
-	if json.Unmarshal(raw, &list) != nil {
-		return nil
-	}
-	m := map[int]bool{}
-	for _, i := range list {
-		m[i] = true
-	}
-	return m
-}
-
-// playStep plays a step and remembers whether what should be seen was seen.
-func (b *localLab) playStep(ctx context.Context, i int) error {
+// playStep plays a step and remembers whether what should be seen was seen, and what was predicted.
+func (b *localLab) playStep(ctx context.Context, i int, predicted string) error {
 	b.mu.Lock()
 	l := b.lesson
 	b.mu.Unlock()
@@ -253,13 +231,10 @@ func (b *localLab) playStep(ctx context.Context, i int) error {
 	}
 	b.play.Lock() // one step at a time
 	defer b.play.Unlock()
-	set(func(s *screen.Step) { s.State, s.Found = screen.StepRunning, "" })
+	set(func(s *screen.Step) { s.State, s.Found, s.Said = screen.StepRunning, "", predicted })
 	found, err := l.player.Play(ctx, i)
 	set(func(s *screen.Step) {
 		s.State, s.Found = screen.StepSeen, strings.Join(found, "\n")
-		if a := b.w.Lab.Steps[i].Answer; a != "" {
-			s.Found = strings.TrimPrefix(s.Found+"\n"+a, "\n")
-		}
 		if err != nil {
 			s.State, s.Found = screen.StepFailed, err.Error()
 		}
@@ -267,25 +242,12 @@ func (b *localLab) playStep(ctx context.Context, i int) error {
 	if err != nil {
 		return nil // the step shows it
 	}
-	return b.rememberSteps()
-}
-
-func (b *localLab) rememberSteps() error {
-	b.mu.Lock()
-	list := []int{}
-	for i, s := range b.lesson.steps {
-		if s.State == screen.StepSeen {
-			list = append(list, i)
+	name := b.w.Lab.Name
+	if predicted != "" {
+		p := screen.Prediction{Lab: name, Place: fmt.Sprintf("step %d", i+1), Said: predicted, Was: b.w.Lab.Steps[i].Answer, Open: true}
+		if err := b.Predicted(p); err != nil {
+			return err
 		}
 	}
-	b.mu.Unlock()
-	raw, err := json.Marshal(list)
-	if err != nil {
-		return err
-	}
-	file := lessonFile(b.w.Session().Workspace(), b.w.Lab.Name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
-	}
-	return os.WriteFile(file, raw, 0o600)
+	return b.learning.see(name, i)
 }

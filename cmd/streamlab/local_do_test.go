@@ -99,6 +99,7 @@ steps:
 }
 
 func TestStepsOfALessonAreRemembered(t *testing.T) {
+	t.Setenv("STREAMLAB_CONFIG", t.TempDir())
 	ctx := context.Background()
 	text := `
 sources: {lines: {format: text, path: in}}
@@ -110,7 +111,7 @@ steps:
 `
 	b := opened(t, text)
 	for i := range 2 {
-		if err := b.Do(ctx, screen.Command{Verb: screen.RunStep, Step: i}); err != nil {
+		if err := b.Do(ctx, screen.Command{Verb: screen.RunStep, Step: i, Arg: "three"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -118,10 +119,17 @@ steps:
 		t.Error("a lesson that holds its queries back counts as started")
 	}
 	steps := b.Lab().Steps
-	if steps[0].State != screen.StepSeen || !strings.Contains(steps[0].Found, "Three lines.") || steps[1].State != screen.StepFailed {
+	if steps[0].State != screen.StepSeen || steps[0].Found != "[3]" || steps[0].Answer != "Three lines." || steps[0].Said != "three" || steps[1].State != screen.StepFailed {
 		t.Errorf("%+v", steps)
 	}
-	if got := seenSteps(b.w.Session().Workspace(), "l"); !got[0] || got[1] {
+	if got := newLearning().seen("l"); !got[0] || got[1] {
 		t.Errorf("remembered %v", got)
+	}
+	if x := newLearning().read().Predictions; len(x) != 1 || x[0].Said != "three" || !x[0].Open {
+		t.Errorf("predictions %+v", x)
+	}
+	again := opened(t, text) // in another folder: what was learned is the user's
+	if l := again.Lab(); l.Steps[0].State != screen.StepSeen || l.Steps[1].State == screen.StepSeen {
+		t.Errorf("%+v", l.Steps)
 	}
 }

@@ -37,7 +37,7 @@ func TestModesPrintsWhatEachModeSent(t *testing.T) {
 
 // What the screen of output modes is given is what the query does: the runs are real ones.
 func TestTheWorkbenchRunsModes(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("STREAMLAB_CONFIG", t.TempDir())
 	t.Chdir(t.TempDir())
 	g := newGallery(&app{}, true)
 	w, err := g.Open(context.Background(), "late")

@@ -20,6 +20,8 @@ type Labs struct {
 	asked   bool
 	filter  string
 	opening string
+	view    widget.List // of lines: entries and the titles of their groups
+	seen    int         // steps of the opened lab that were seen when the gallery was read
 }
 
 // NewLabs makes the screen.
@@ -29,12 +31,16 @@ func NewLabs(sh *Shared) *Labs { return &Labs{sh: sh} }
 func (s *Labs) Scope() Scope     { return InLabs }
 func (s *Labs) Crumb() safe.Line { return "Labs" }
 
-// Wake implements Screen: the gallery is read once.
+// Wake implements Screen: the gallery is read once, and again when a step of the opened lab was seen.
 func (s *Labs) Wake() Effect {
-	if s.asked || s.sh.Gallery == nil {
+	seen := 0
+	for _, st := range s.sh.Lab.Steps {
+		seen += btoi(st.State == StepSeen)
+	}
+	if s.asked && s.seen == seen || s.sh.Gallery == nil {
 		return Effect{}
 	}
-	s.asked = true
+	s.asked, s.seen = true, seen
 	return Effect{Jobs: []Job{s.load()}}
 }
 
@@ -92,6 +98,8 @@ func (s *Labs) Handle(a Action) Effect {
 		}}}
 	case OpenCrash:
 		return Effect{Push: NewCrashLab(s.sh)}
+	case NewLab:
+		return s.newLab()
 	case PlayStep:
 		if len(s.sh.Lab.Steps) > 0 {
 			return Effect{Push: NewSteps(s.sh)}
@@ -134,6 +142,35 @@ func (s *Labs) Handle(a Action) Effect {
 		return Effect{Copy: &Clip{e.Path, "path"}}
 	}
 	return Effect{}
+}
+
+// newLab asks for a template and a folder, makes the lab and opens it.
+func (s *Labs) newLab() Effect {
+	m, ok := s.sh.Gallery.(Maker)
+	if !ok {
+		return Effect{Toast: "no labs can be made here"}
+	}
+	var names []string
+	for _, t := range m.Templates() {
+		names = append(names, t.Name)
+	}
+	return Effect{Input: &Prompt{Title: "New lab", Label: "from " + safe.Text(strings.Join(names, ", "), 60) + ", or a lab of the list; a folder may follow",
+		Text: names[0] + " my-" + names[0], Done: func(t string) Effect {
+			words := strings.Fields(t)
+			if len(words) == 0 || len(words) > 2 {
+				return Effect{Toast: "a template, and a folder if you like"}
+			}
+			folder := words[len(words)-1]
+			return Effect{Jobs: []Job{{Slot: "new", What: "making the lab", Run: func(ctx context.Context) func() Effect {
+				path, err := m.New(ctx, words[0], folder)
+				return func() Effect {
+					if err != nil {
+						return Effect{Error: AsError(err)}
+					}
+					return s.open(path, safe.Text(path, 40))
+				}
+			}}}}
+		}}}
 }
 
 // isOpen reports whether e is the opened lab. A shipped lab goes by its name, since it runs in a copy.
@@ -217,6 +254,9 @@ func (s *Labs) Draw(v canvas.View) {
 		if e != nil && v.H >= 18 {
 			about := len(widget.Wrap(safe.Text(e.About, 1000), v.W-2))
 			foot = max(4, min(1+about, v.H-len(s.shown())-7))
+			if len(groupLines(s.shown())) > len(s.shown()) { // a long course: the list needs the room
+				foot = 4
+			}
 		}
 		s.drawList(v.Sub(0, 0, v.W, v.H-foot))
 		d := v.Sub(0, v.H-foot, v.W, foot)
@@ -237,6 +277,30 @@ func (s *Labs) Draw(v canvas.View) {
 		divider(v, w, 0, v.H)
 		s.drawEntry(v.Sub(w+1, 0, v.W-w-1, v.H), e)
 	}
+}
+
+// groupOfEntry is the title of the group that an entry stands in.
+func groupOfEntry(e *LabEntry) string {
+	if e.Own {
+		return "your own"
+	}
+	return e.Lesson.Area
+}
+
+// groupLines is what the list shows line by line: the number of an entry, or -1 for the title of the group that
+// begins below it. Entries of no group have no title.
+func groupLines(es []LabEntry) []int {
+	out := make([]int, 0, len(es)+10)
+	last := ""
+	for i := range es {
+		if g := groupOfEntry(&es[i]); g != last {
+			if last = g; g != "" {
+				out = append(out, -1)
+			}
+		}
+		out = append(out, i)
+	}
+	return out
 }
 
 func progressWord(e *LabEntry) safe.Line {
@@ -277,7 +341,17 @@ func (s *Labs) drawList(v canvas.View) {
 		y = 2
 	}
 	h := max(1, v.H-y-foot)
-	from, to := s.list.Window(len(es), h)
+	lines := groupLines(es)
+	for i, l := range lines {
+		if l == s.list.Cursor {
+			s.view.To(i, len(lines))
+			if s.list.Cursor == 0 {
+				s.view.To(0, len(lines)) // the title of the first group is worth seeing
+			}
+		}
+	}
+	from, to := s.view.Window(len(lines), h)
+	s.list.Window(len(es), h) // what a page is
 	titleW := 12
 	for i := range es {
 		titleW = max(titleW, min(28, safe.Width(text(es[i].Title))+1))
@@ -289,9 +363,13 @@ func (s *Labs) drawList(v canvas.View) {
 	if len(s.entries) == 0 {
 		v.Put(2, y, "no labs found", canvas.Muted)
 	}
-	for i := from; i < to; i++ {
+	for n := from; n < to; n++ {
+		i, yy := lines[n], y+n-from
+		if i < 0 {
+			v.Fit(1, yy, v.W-2, text(groupOfEntry(&es[lines[n+1]])), canvas.Title|canvas.Bold)
+			continue
+		}
 		e := &es[i]
-		yy := y + i - from
 		open := s.isOpen(e)
 		switch {
 		case e.Problem != nil:
@@ -322,10 +400,12 @@ func (s *Labs) drawList(v canvas.View) {
 	if foot == 0 {
 		return
 	}
-	y = min(y+max(len(es), 1)+1, v.H-foot)
+	y = min(y+max(len(lines), 1)+1, v.H-foot)
 	rule(v, 0, y, v.W, "or start from your own data", "", false)
-	v.Put(1, y+1, "o", canvas.Key|canvas.Bold)
-	v.Put(4, y+1, "open a folder or a lab file", canvas.Text)
+	v.Put(1, y+1, "a", canvas.Key|canvas.Bold)
+	v.Put(4, y+1, "new lab from a template: rate, file, Kafka, Delta", canvas.Text)
+	v.Put(1, y+2, "o", canvas.Key|canvas.Bold)
+	v.Put(4, y+2, "open a folder or a lab file", canvas.Text)
 	run := 0
 	for _, q := range s.sh.Queries {
 		run += btoi(q.State.Active())
@@ -379,6 +459,15 @@ func (s *Labs) drawEntry(v canvas.View, e *LabEntry) {
 			y++
 		}
 	}
+	if e.Lesson.Goal != "" {
+		y++
+		v.Put(2, y, "Goal", canvas.Title|canvas.Bold)
+		y++
+		for _, l := range widget.Wrap(safe.Text(e.Lesson.Goal, 400), v.W-5) {
+			v.Put(4, y, l, canvas.Text)
+			y++
+		}
+	}
 	part("Steps", e.Steps, true)
 	part("Uses", e.Uses, false)
 	y++
@@ -390,10 +479,11 @@ type Steps struct {
 	sh   *Shared
 	list widget.List
 	auto bool // the cursor is on the first open step
+	ran  int  // the step that was run last: it stays in sight until another key moves on; -1: none
 }
 
 // NewSteps makes the screen for the opened lab.
-func NewSteps(sh *Shared) *Steps { return &Steps{sh: sh, auto: true} }
+func NewSteps(sh *Shared) *Steps { return &Steps{sh: sh, auto: true, ran: -1} }
 
 // Scope implements Screen, as do the methods below.
 func (s *Steps) Scope() Scope     { return InSteps }
@@ -411,6 +501,10 @@ func (s *Steps) place() {
 	if !s.auto {
 		return
 	}
+	if s.ran >= 0 { // what was just seen is read first; enter goes on
+		s.list.To(s.ran, len(s.sh.Lab.Steps))
+		return
+	}
 	for i, st := range s.sh.Lab.Steps {
 		if st.State != StepSeen {
 			s.list.To(i, len(s.sh.Lab.Steps))
@@ -419,24 +513,70 @@ func (s *Steps) place() {
 	}
 }
 
+// next is the step after the one that was just seen; -1 if there is none.
+func (s *Steps) next() int {
+	steps := s.sh.Lab.Steps
+	if s.ran < 0 || s.ran >= len(steps) || steps[s.ran].State != StepSeen {
+		return -1
+	}
+	for i := s.ran + 1; i < len(steps); i++ {
+		if steps[i].State != StepSeen {
+			return i
+		}
+	}
+	return -1
+}
+
+// done says that every step was seen.
+func (s *Steps) done() bool {
+	for _, st := range s.sh.Lab.Steps {
+		if st.State != StepSeen {
+			return false
+		}
+	}
+	return len(s.sh.Lab.Steps) > 0
+}
+
 // Handle implements Screen.
 func (s *Steps) Handle(a Action) Effect {
 	s.place()
 	n := len(s.sh.Lab.Steps)
 	if move(&s.list, a, n) {
-		s.auto = false
+		s.auto, s.ran = false, -1
 		return Effect{}
 	}
 	switch a {
 	case Back:
 		return Effect{Pop: true}
 	case Enter, PlayStep, OneBatch:
+		if i := s.next(); i >= 0 && s.list.Cursor == s.ran { // read what comes, then run it
+			s.auto, s.ran = false, -1
+			s.list.To(i, n)
+			return Effect{}
+		}
+	}
+	switch a {
+	case Enter, PlayStep, OneBatch:
 		if n == 0 {
 			return Effect{}
 		}
 		s.list.To(s.list.Cursor, n)
-		s.auto = true
-		return Effect{Do: &Command{Verb: RunStep, Step: s.list.Cursor}}
+		i := s.list.Cursor
+		st := s.sh.Lab.Steps[i]
+		run := func(said string) Effect {
+			s.auto, s.ran = true, i
+			return Effect{Do: &Command{Verb: RunStep, Step: i, Arg: strings.TrimSpace(said)}}
+		}
+		if st.Predict == "" || st.Said != "" || st.State == StepSeen {
+			return run(st.Said)
+		}
+		return Effect{Input: &Prompt{Title: "Before you see it", Label: safe.Text(st.Predict, 400) + " (enter alone shows it)", Done: run}}
+	case NextNote:
+		next := s.sh.Lab.Lesson.Next
+		if next == "" {
+			return Effect{Toast: "this was the last lesson of the course"}
+		}
+		return NewLabs(s.sh).open(next, text(next))
 	case OpenBatches, OpenOutput, OpenCheckpoint:
 		return Effect{Tab: 1}
 	case OpenCrash:
@@ -457,6 +597,9 @@ func (s *Steps) Disabled(a Action) safe.Line {
 	if (a == PlayStep || a == OneBatch) && len(s.sh.Lab.Steps) == 0 {
 		return "the opened lab has no steps"
 	}
+	if a == NextNote && s.sh.Lab.Lesson.Next == "" {
+		return "no lesson follows"
+	}
 	return ""
 }
 
@@ -474,15 +617,23 @@ func (s *Steps) Draw(v canvas.View) {
 		empty(v.Sub(0, 1, v.W, v.H), "The opened lab has no steps. 1 shows its queries.")
 		return
 	}
-	list := v.Sub(0, 2, v.W, min(n, max(3, v.H/3)))
+	top := 1
+	if g := s.sh.Lab.Lesson.Goal; g != "" {
+		for _, l := range widget.Wrap("Goal: "+safe.Text(g, 300), v.W-2) {
+			v.Put(1, top, l, canvas.Text)
+			top++
+		}
+	}
+	list := v.Sub(0, top+btoi(v.H >= 20), v.W, min(n, max(3, v.H/3)))
 	var det canvas.View
 	if s.sh.Class == S {
-		det = v.Sub(0, 3+list.H, v.W, v.H-3-list.H)
+		top += btoi(v.H >= 20) + list.H + btoi(v.H >= 20)
+		det = v.Sub(0, top, v.W, v.H-top)
 	} else {
 		w := v.W * 2 / 5
-		list = v.Sub(0, 2, w, v.H-2)
-		divider(v, w, 1, v.H-1)
-		det = v.Sub(w+1, 1, v.W-w-1, v.H-1)
+		list = v.Sub(0, top+1, w, v.H-top-1)
+		divider(v, w, top, v.H-top)
+		det = v.Sub(w+1, top, v.W-w-1, v.H-top)
 	}
 	from, to := s.list.Window(n, list.H)
 	for i := from; i < to; i++ {
@@ -524,12 +675,36 @@ func (s *Steps) Draw(v canvas.View) {
 	para("why", st.Why, canvas.Text)
 	para("do", st.Do, canvas.Text)
 	para("predict", st.Predict, canvas.Accent)
+	para("you said", st.Said, canvas.Text)
 	found := canvas.OK
 	if st.State == StepFailed {
 		found = canvas.Error
 	}
 	para("seen", st.Found, found)
-	if st.State != StepRunning {
+	if st.State == StepSeen {
+		para("answer", st.Answer, canvas.Title|canvas.Bold)
+	}
+	switch {
+	case st.State == StepRunning:
+	case s.done() && (s.ran >= 0 || s.list.Cursor == n-1):
+		l := s.sh.Lab.Lesson
+		if l.Trap != "" && y+3 < det.H {
+			rule(det, 0, y, det.W, "what sounds right", "and is wrong", false)
+			y++
+			para("", l.Trap, canvas.Warn)
+			y--
+			para("but", l.Why, canvas.Text)
+		}
+		if l.Next != "" {
+			det.Put(11, y, "> opens the next lesson: "+text(l.Next), canvas.Accent)
+		} else {
+			det.Put(11, y, "This is the end of the course.", canvas.Muted)
+		}
+	case s.next() >= 0 && s.list.Cursor == s.ran:
+		det.Put(11, y, "enter goes on", canvas.Muted)
+	case st.Predict != "" && st.Said == "" && st.State != StepSeen:
+		det.Put(11, y, "enter asks you first, then runs this step", canvas.Muted)
+	default:
 		det.Put(11, y, "enter runs this step", canvas.Muted)
 	}
 	y += 2

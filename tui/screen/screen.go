@@ -132,6 +132,7 @@ const (
 	Predict       Action = "predict"
 	Again         Action = "again"
 	OpenCrash     Action = "crash"
+	NewLab        Action = "new-lab"
 	NextSink      Action = "next-sink"
 	Twin          Action = "idempotent"
 

@@ -62,6 +62,17 @@ type Gallery interface {
 	Reset(ctx context.Context, path string) error
 }
 
+// A Maker is a gallery that makes new labs.
+type Maker interface {
+	// Templates lists what a new lab can be made from, with a line about each.
+	Templates() []Template
+	// New makes a lab in a folder and gives the path of its file. Nothing is overwritten.
+	New(ctx context.Context, template, folder string) (path string, err error)
+}
+
+// A Template is what a new lab is made from.
+type Template struct{ Name, About string }
+
 // LabInfo is what the screens say about the opened lab.
 type LabInfo struct {
 	Name   string // short, for line 1: "shop-demo"
@@ -70,8 +81,18 @@ type LabInfo struct {
 	Path   string // of the lab file
 	Folder string // everything the lab writes is in here
 	Steps  []Step // of a guided lab; nil otherwise. A new slice whenever a step changed.
+	Lesson Lesson // what the lab says of itself as a lesson
 	// Started says that opening the lab started queries: it is looked at before its steps are played.
 	Started bool
+}
+
+// A Lesson is what a guided lab teaches; the zero value is none.
+type Lesson struct {
+	Area string // group in the gallery: "event time"
+	Goal string
+	Trap string // what sounds right
+	Why  string // why it is wrong
+	Next string // name of the lab to go on with; empty at the end of the course
 }
 
 // StepState says how far a step is.
@@ -91,6 +112,8 @@ type Step struct {
 	Why     string // what it teaches; may be empty
 	Do      string // what will happen, in words or as the lab file has it; may be empty
 	Predict string // a question to answer before; may be empty
+	Said    string // what the user answered; empty before
+	Answer  string // to Predict; shown when the step was seen
 	State   StepState
 	Found   string // what was seen; empty before
 }
@@ -104,6 +127,7 @@ type LabEntry struct {
 	Steps   []string    // titles; may be nil
 	Uses    []string    // "memory source you feed by hand"; may be nil
 	Minutes int         // 0: free
+	Lesson  Lesson      // the zero value is none
 	Own     bool        // opened before by the user, not shipped
 	Started bool        // progress exists
 	Done    bool        // all steps were seen
@@ -270,9 +294,9 @@ const (
 	Rewind         Verb = "rewind"        // checkpoint of Query back to Batch
 	Fork           Verb = "fork"          // checkpoint of Query up to Batch, under the name Arg
 	StartFresh     Verb = "start fresh"   // forget the checkpoint of Query, then start
-	RunStep        Verb = "run step"      // of a guided lab: Step counts from 0
 	AcceptLoss     Verb = "accept loss"   // of the damaged checkpoint of Query: CheckpointInfo.Lost, inclusive
 	Discard        Verb = "discard"       // the checkpoint of Query is put aside; nothing is started
+	RunStep        Verb = "run step"      // of a guided lab: Step counts from 0, Arg is what the user predicted
 )
 
 // A Command asks a workbench to do something.

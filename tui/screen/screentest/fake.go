@@ -221,7 +221,7 @@ func (b *Bench) Do(_ context.Context, c screen.Command) error {
 	if c.Verb == screen.RunStep {
 		steps := append([]screen.Step(nil), b.lab.Steps...)
 		if c.Step < len(steps) {
-			steps[c.Step].State, steps[c.Step].Found = screen.StepSeen, "6 rows, as expected"
+			steps[c.Step].State, steps[c.Step].Found, steps[c.Step].Said = screen.StepSeen, "6 rows, as expected", c.Arg
 		}
 		b.lab.Steps = steps
 		return nil
@@ -416,6 +416,12 @@ func (Gallery) Labs(context.Context) ([]screen.LabEntry, error) {
 		l("from laptop to cluster", 10, "ship the same file to Spark"),
 		l("shop example", 0, "4 queries, 1M rows per second"),
 	}
+	for i, area := range []string{"first stream", "output modes", "event time", "checkpoints and restarts", "checkpoints and restarts", "joins",
+		"event time", "sinks and promises", "sinks and promises", ""} {
+		es[i].Lesson.Area = area
+	}
+	// Of one group what stands together.
+	es[5], es[6] = es[6], es[5]
 	es[0].Done, es[1].Done, es[0].Started = true, true, true
 	es[2].About = "You will send rows out of order and see which ones count."
 	es[2].Steps = []string{"send 3 rows in order", "send one row that is late but allowed",
@@ -432,14 +438,29 @@ func (Gallery) Open(_ context.Context, path string) (screen.Workbench, error) {
 	b.lab.Path = path
 	if strings.Contains(path, "event-time") {
 		b.lab.Name, b.lab.Title = "event-time", "event time and watermarks"
+		b.lab.Lesson = screen.Lesson{Area: "event time", Goal: "Know which rows count, which are dropped, and when state goes.",
+			Trap: "A row older than the watermark is dropped.",
+			Why:  "It is dropped if its window is closed. An open window takes older rows.", Next: "crash-and-restart"}
 		b.lab.Steps = []screen.Step{
 			{Title: "send 3 rows in order", Why: "A watermark follows the newest event time.", Do: "feed: 3 rows"},
 			{Title: "send one row that is late but allowed", Why: "Rows behind the watermark's delay still count.",
-				Predict: "Will the count of its window change?"},
+				Predict: "Will the count of its window change?", Answer: "Yes: its window is still open."},
 			{Title: "send one row that is too late"}, {Title: "watch the window close"},
 			{Title: "change the delay and run it again"}}
 	}
 	return b, nil
+}
+
+// Templates implements screen.Maker, as does New.
+func (Gallery) Templates() []screen.Template {
+	return []screen.Template{{Name: "rate", About: "rows from the clock"}, {Name: "file"}, {Name: "kafka"}, {Name: "delta"}}
+}
+
+func (Gallery) New(_ context.Context, template, folder string) (string, error) {
+	if template == "nope" {
+		return "", errs.New("NO_SUCH_LAB", "name", template, "known", "rate file kafka delta")
+	}
+	return folder + "/" + template + ".yaml", nil
 }
 
 func (Gallery) Reset(context.Context, string) error { return nil }
