@@ -25,6 +25,7 @@ import (
 	"streamlab/sinks/memory"
 	"streamlab/store"
 	"streamlab/tui/screen"
+	"streamlab/tui/term"
 )
 
 // The crash lab copies numbers from a source that gives a hundred of them a batch into a sink, and dies at a
@@ -265,7 +266,7 @@ func (t *crashTry) child(ctx context.Context, batches int, point string) error {
 	}
 	child := exec.CommandContext(ctx, self, "run", t.file, "--batches", strconv.Itoa(batches), "--progress", "none")
 	child.Dir = t.dir
-	child.Env = os.Environ()
+	child.Env = term.Environ()
 	if t.broker != "" {
 		child.Env = append(child.Env, broker.Parent+"="+t.broker)
 	}

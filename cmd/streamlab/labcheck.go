@@ -23,6 +23,7 @@ import (
 	"streamlab/internal/broker"
 	"streamlab/lab"
 	"streamlab/labs"
+	"streamlab/tui/term"
 )
 
 func newLabCheckCommand(a *app) *cobra.Command {
@@ -182,7 +183,7 @@ func (a *app) crash(ctx context.Context, path, query, point string) error {
 		args = append(args, "--conf", kv)
 	}
 	child := exec.CommandContext(ctx, self, args...)
-	child.Env = append(os.Environ(), "STREAMLAB_UNSAFE_FAULTS=1", "STREAMLAB_FAULT="+point+"=kill")
+	child.Env = append(term.Environ(), "STREAMLAB_UNSAFE_FAULTS=1", "STREAMLAB_FAULT="+point+"=kill")
 	if addr := broker.Running(path); addr != "" {
 		child.Env = append(child.Env, broker.Parent+"="+addr)
 	}

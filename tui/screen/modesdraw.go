@@ -240,9 +240,10 @@ func (s *ModesLab) drawRows(v canvas.View, mode int, c *ModesColumn) {
 	if ms != nil {
 		mark = 8
 	}
-	// The widest columns give way when all do not fit.
-	for sum := len(widths) * 2; ; {
-		total, widest := sum, 0
+	// First the gaps give way when all does not fit, then the widest columns.
+	gap := 2
+	for {
+		total, widest := len(widths)*gap, 0
 		for i, w := range widths {
 			total += w
 			if w > widths[widest] {
@@ -252,13 +253,17 @@ func (s *ModesLab) drawRows(v canvas.View, mode int, c *ModesColumn) {
 		if len(widths) == 0 || total <= v.W-mark || widths[widest] <= 4 {
 			break
 		}
+		if gap == 2 {
+			gap = 1
+			continue
+		}
 		widths[widest]--
 	}
 	put := func(y int, cell func(i int) safe.Line, st canvas.Style) {
 		x := 0
 		for i, w := range widths {
 			v.Fit(x, y, w, cell(i), st)
-			x += w + 2
+			x += w + gap
 		}
 	}
 	put(0, func(i int) safe.Line { return names[i] }, canvas.Muted)

@@ -33,6 +33,17 @@ const reset = "\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004
 // Guarded reports whether this process is the child of a guard.
 func Guarded() bool { return os.Getenv(guardEnv) != "" }
 
+// Environ is the environment for a program that the workbench starts: without the mark of the guard's child,
+// which changes exit codes.
+func Environ() (out []string) {
+	for _, kv := range os.Environ() {
+		if !strings.HasPrefix(kv, guardEnv+"=") {
+			out = append(out, kv)
+		}
+	}
+	return out
+}
+
 // Guard runs this program once more as a child on the same terminal and waits for it. The child is the
 // workbench; the parent holds no state that could be damaged and puts the terminal right when the child
 // is killed, crashes, or ends from inside a library. It returns the exit code to end with.
