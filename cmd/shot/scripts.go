@@ -27,6 +27,10 @@ var scripts = []script{
 	{name: "queries", w: 120, h: 36, about: "The list of queries with the detail of one of them", lab: true, dark: true, frames: []frame{{}}},
 	{name: "batch", w: 120, h: 36, about: "One batch through its operators, a row followed", lab: true, dark: true, frames: []frame{{keys: "b enter tab enter"}}},
 	{name: "checkpoint", w: 120, h: 36, about: "A checkpoint: offsets, commit, watermark, state, and what a restart would do", lab: true, dark: true, frames: []frame{{keys: "c"}}},
+	{name: "modes", w: 80, h: 24, about: "The same rows in append, update and complete mode beside each other", lab: true, dark: true, frames: []frame{{keys: "m . . ."}}},
+	{name: "refused", w: 80, h: 24, about: "A refused output mode, the reason and three fixes", lab: true, dark: true, frames: []frame{{keys: "e"}}},
+	{name: "crash", w: 80, h: 24, about: "A crash between sink and commit, the restart, and what the sink got", lab: true, dark: true, frames: []frame{
+		{keys: "4 x", seconds: 3}, {keys: "left", seconds: 1}, {keys: "right", seconds: 1}, {keys: "space", seconds: 1}, {keys: "space space", seconds: 2}, {keys: "enter", seconds: 6}}},
 	{name: "tour", w: 80, h: 24, about: "From the queries to a batch, a checkpoint and SQL", lab: true, dark: true, frames: []frame{
 		{seconds: 3}, {keys: "b", seconds: 2}, {keys: "enter", seconds: 3}, {keys: "c", seconds: 3}, {keys: "3", text: "SELECT page, sum(count) AS n FROM top_pages;", seconds: 1}, {keys: "enter", seconds: 3}}},
 }
