@@ -241,6 +241,9 @@ func (d *driver) open(ctx context.Context) error {
 func (d *driver) definition(k int, st *catalog.Stream, o *opening, was planRecord) sources.Def {
 	def := o.def
 	def.Log = d.cp.SourceLog(k)
+	if o.shared != nil {
+		def.Began = o.shared.Began
+	}
 	if k < len(was.Sources) && was.Dir != d.s.dir && !filepath.IsAbs(place(def, d.s.dir)) &&
 		was.Sources[k] == st.Format+":"+place(def, d.s.dir) {
 		def.MovedFrom, def.MovedTo = was.Dir, d.s.dir

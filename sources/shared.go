@@ -35,6 +35,7 @@ type Shared struct {
 	entries map[string]*sharedRead
 	oldest  []*sharedRead
 	bytes   int64
+	began   int64
 
 	reads, hits atomic.Int64
 }
@@ -43,6 +44,20 @@ type Shared struct {
 // all of them) between them.
 func NewShared(columns []int, readers int) *Shared {
 	return &Shared{columns: columns, readers: readers, entries: map[string]*sharedRead{}}
+}
+
+// together is how far apart queries may start and still count as started at one time.
+const together = 1000
+
+// Began gives queries that are started for the first time within a second of each other one moment, the first
+// one's, in ms: rows that depend on it are the same for all of them then. A later one begins with its own.
+func (s *Shared) Began(now int64) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d := now - s.began; d < 0 || d > together {
+		s.began = now
+	}
+	return s.began
 }
 
 // Columns are the columns that the batches of shared partitions have; nil is all.

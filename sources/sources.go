@@ -144,6 +144,9 @@ type Def struct {
 	// MovedFrom and MovedTo are set when a checkpoint came to another place together with the files of the
 	// source: paths below the one that the log holds stand below the other now.
 	MovedFrom, MovedTo string
+	// Began, if there is one, is asked once by a source whose rows depend on when it was first started: it gives
+	// the moment, in ms, that queries which share one read and start together have in common.
+	Began func(now int64) int64
 }
 
 // OptionDoc describes one option of a format: for checks, completion and the manual.

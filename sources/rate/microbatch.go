@@ -117,7 +117,7 @@ func (s *microBatch) PlanPartitions(ctx context.Context, start, end sources.Offs
 		return nil, err
 	}
 	us := a.Timestamp * 1000
-	return split(a.Offset, b.Offset, s.parts, s.time, s.value, func(int64) int64 { return us }), nil
+	return split(a.Offset, b.Offset, s.parts, s.time, s.value, strconv.FormatInt(us, 10), func(int64) int64 { return us }), nil
 }
 
 func (s *microBatch) Prune(columns []int) bool {

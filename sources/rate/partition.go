@@ -15,13 +15,14 @@ type part struct {
 	first, end, stride int64
 	time, value        bool
 	at                 func(v int64) int64 // microseconds
+	clock              string              // tells at from those of other ranges
 }
 
 // split makes n partitions of [first, end): partition p has first+p, first+p+n, ...
-func split(first, end int64, n int, time, value bool, at func(int64) int64) []columnar.Partition {
+func split(first, end int64, n int, time, value bool, clock string, at func(int64) int64) []columnar.Partition {
 	out := make([]columnar.Partition, n)
 	for p := range out {
-		out[p] = &part{first: first + int64(p), end: end, stride: int64(n), time: time, value: value, at: at}
+		out[p] = &part{first: first + int64(p), end: end, stride: int64(n), time: time, value: value, at: at, clock: clock}
 	}
 	return out
 }
@@ -35,6 +36,11 @@ func (p *part) NumRows() (int64, bool) {
 }
 
 func (p *part) String() string { return fmt.Sprintf("rate[%d,%d) step %d", p.first, p.end, p.stride) }
+
+// ContentKey tells the values and their times.
+func (p *part) ContentKey() string {
+	return fmt.Sprint(p.String(), " ", p.clock, " ", p.time, " ", p.value)
+}
 
 // Rows makes the rows anew at every call.
 func (p *part) Rows(ctx context.Context) columnar.Rows {

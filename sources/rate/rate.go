@@ -5,6 +5,7 @@ package rate
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"runtime"
 	"strconv"
@@ -36,6 +37,7 @@ type source struct {
 	opts     ramp
 	parts    int
 	now      func() time.Time
+	began    func(ms int64) int64 // of the queries that share the source; may be nil
 	log      sources.Log
 	created  int64 // ms; set by open
 	opened   bool
@@ -69,7 +71,7 @@ func New(def sources.Def) (sources.Source, error) {
 	if now == nil {
 		now = time.Now
 	}
-	return &source{opts: ramp{rps: rps, up: int64(up / time.Second)}, parts: parts, now: now, log: def.Log, frozen: -1,
+	return &source{opts: ramp{rps: rps, up: int64(up / time.Second)}, parts: parts, now: now, began: def.Began, log: def.Log, frozen: -1,
 		needTime: true, needVal: true}, nil
 }
 
@@ -125,6 +127,9 @@ func (s *source) open() error {
 		return errs.New("INCORRECT_RAMP_UP_RATE", "rowsPerSecond", s.opts.rps, "maxSeconds", limit, "rampUpTimeSeconds", s.opts.up)
 	}
 	s.created = s.now().UnixMilli()
+	if s.began != nil {
+		s.created = s.began(s.created)
+	}
 	if s.log != nil {
 		entry, ok, err := s.log.Get(0)
 		if err != nil {
@@ -227,7 +232,8 @@ func (s *source) PlanPartitions(_ context.Context, start, end sources.Offset) ([
 	}
 	base := (s.created + a*1000) * 1000
 	step := float64(b-a) * 1000 / float64(last-first)
-	return split(first, last, s.parts, s.needTime, s.needVal, func(v int64) int64 {
+	clock := fmt.Sprint(base, " ", a, " ", b)
+	return split(first, last, s.parts, s.needTime, s.needVal, clock, func(v int64) int64 {
 		return base + int64(math.Floor(float64(v-first)*step+0.5))*1000
 	}), nil
 }
