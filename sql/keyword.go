@@ -38,6 +38,9 @@ var reserved = wordSet(sortedWords(`ALL AND ANY AS AUTHORIZATION BOTH CALL CASE 
 	LEADING LEFT NATURAL NOT NULL OFFSET ON ONLY OR ORDER OUTER OVERLAPS PRIMARY RECURSIVE REFERENCES RIGHT SELECT SESSION_USER
 	SOME SQL TABLE THEN TIME TO TRAILING UNION UNIQUE UNKNOWN USER USING WHEN WHERE WITH WITHIN`))
 
+// IsReserved reports whether the upper-case word cannot be a name when reserved words are enforced.
+func IsReserved(upper string) bool { return reserved[upper] }
+
 // reservedClause are those of the reserved words that begin a clause and never an expression.
 var reservedClause = wordSet(sortedWords(`FROM WHERE GROUP HAVING ORDER UNION EXCEPT INTERSECT WINDOW`))
 

@@ -202,3 +202,6 @@ func (a *Appender) Finish() {
 		k.Finish()
 	}
 }
+
+// AppendBoolean adds a BOOLEAN.
+func (a *Appender) AppendBoolean(b bool) { a.appendBool(b) }

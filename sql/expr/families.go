@@ -5,6 +5,6 @@ package expr
 func functionFamilies() [][]Function {
 	return [][]Function{
 		stringFunctions(), encodeFunctions(), urlFunctions(), regexFunctions(), datetimeFunctions(), mathFunctions(), hashFunctions(), miscFunctions(), collectionFunctions(), mapFunctions(), higherOrderFunctions(), jsonFunctions(), csvFunctions(), formatFunctions(), variantFunctions(), generatorFunctions(), aesFunctions(), collateFunctions(),
-		vectorFunctions(), timeOfDayFunctions(), xpathFunctions(), distinctSketchFunctions(), countMinFunctions(), variantSchemaFunctions(), refusedFunctions(),
+		vectorFunctions(), timeOfDayFunctions(), xpathFunctions(), xmlFunctions(), distinctSketchFunctions(), countMinFunctions(), variantSchemaFunctions(), refusedFunctions(),
 	}
 }

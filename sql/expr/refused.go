@@ -10,7 +10,6 @@ import (
 var refused = []struct{ names, instead string }{
 	{"java_method reflect try_reflect", "Functions of the JVM need a JVM; use a SQL function."},
 	{"st_asbinary st_geogfromwkb st_geomfromwkb st_setsrid st_srid", "Keep coordinates as numbers in columns of their own."},
-	{"from_xml to_xml schema_of_xml", "The xpath functions take single values out of XML."},
 	{"from_protobuf to_protobuf", "Use from_json and to_json."},
 	{"approx_top_k_accumulate approx_top_k_combine approx_top_k_estimate", "approx_top_k does it in one step."},
 	{"kll_merge_agg_bigint kll_merge_agg_double kll_merge_agg_float kll_sketch_agg_bigint kll_sketch_agg_double " +

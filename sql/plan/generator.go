@@ -255,6 +255,10 @@ func (a *analyzer) tableFunction(t *sql.TableFunc, outer *scope) *scope {
 		n := a.rangeOf(t.Func)
 		return newScope(n, columnsOf(n, nil), outer)
 	}
+	if name == "sql_keywords" {
+		n := a.keywordsOf(t.Func)
+		return newScope(n, columnsOf(n, nil), outer)
+	}
 	if name == "collations" {
 		n := a.collationsOf(t.Func)
 		return newScope(n, columnsOf(n, nil), outer)
