@@ -186,6 +186,10 @@ func (x *sim) run(inputs ...[]event) []string {
 		}
 		t.Inputs = append(t.Inputs, parts)
 	}
+	var again []string
+	if x.keep {
+		again = x.traced(t)
+	}
 	if err := x.p.Bind(t); err != nil {
 		x.t.Fatal(err)
 	}
@@ -228,9 +232,44 @@ func (x *sim) run(inputs ...[]event) []string {
 	}
 	x.w = max(x.w, low)
 	sort.Strings(out)
+	if x.keep && strings.Join(again, " ") != strings.Join(out, " ") {
+		x.t.Errorf("%s: batch %d gave %v, traced %v", x.q.sql, t.Batch, out, again)
+	}
 	x.rows = append(x.rows, out)
 	x.last = t.Counters
 	return out
+}
+
+// traced runs the next batch with taps, from the state before it.
+func (x *sim) traced(t *Task) (rows []string) {
+	p, err := Build(x.q.node(x.t), Conf{Expr: ansi, Mode: x.q.mode, ShufflePartitions: 2, Trace: &TraceConf{Rows: 5}})
+	if err != nil {
+		x.t.Fatal(x.q.sql, err)
+	}
+	v := x.cp.At(x.batch - 1)
+	defer v.Close()
+	if err := p.Load(v); err != nil {
+		x.t.Fatal(err)
+	}
+	task := &Task{Batch: t.Batch, Inputs: t.Inputs, LateWatermarkMs: t.LateWatermarkMs, EvictWatermarkMs: t.EvictWatermarkMs,
+		NowMicros: t.NowMicros, Past: v}
+	if err := p.Bind(task); err != nil {
+		x.t.Fatal(err)
+	}
+	for _, part := range p.Partitions(context.Background(), task) {
+		for rb, err := range part.Rows(context.Background()) {
+			if err != nil {
+				x.t.Fatal(err)
+			}
+			rows = append(rows, show([]arrow.RecordBatch{rb}, p.Schema())...)
+		}
+	}
+	if err := p.Finish(context.Background(), task); err != nil {
+		x.t.Fatal(err)
+	}
+	checkTrace(x.t, p.Trace())
+	sort.Strings(rows)
+	return rows
 }
 
 // settle runs the batches without data that the operators ask for.

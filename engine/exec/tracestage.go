@@ -121,9 +121,10 @@ func stateRows(o operator) (rows int64, mark inMark) {
 	case *streamLimit:
 		return int64(x.t.live), inMark{}
 	case *mapGroups:
-		if !x.fleeting {
-			return x.rowsN, x.mark // before the first batch of a run it is not counted yet
+		if x.known { // before the first batch of a run nothing is counted
+			return x.rowsN, x.mark
 		}
+		return -1, x.mark
 	}
 	return -1, inMark{}
 }
