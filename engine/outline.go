@@ -2,6 +2,7 @@ package engine
 
 import (
 	"strings"
+	"time"
 
 	"streamlab/sql/expr"
 	"streamlab/sql/plan"
@@ -78,6 +79,14 @@ func operatorLine(n plan.Node) string {
 			return "distinct  " + strings.Join(keys, ", ") + state
 		}
 		return strings.TrimSpace("aggregate  "+strings.Join(keys, ", ")+" → "+strings.Join(calls, ", ")) + state
+	case *plan.Watermark:
+		return "watermark  " + x.Schema()[x.Column].Name + "  delay " + micros(x.DelayMicros)
+	case *plan.TimeWindow:
+		text := "window  " + x.Time.String() + "  " + micros(x.Size)
+		if x.Slide != x.Size {
+			text += " every " + micros(x.Slide)
+		}
+		return text
 	case *plan.Dedup:
 		return headOf(n) + state
 	case *plan.Join:
@@ -88,6 +97,8 @@ func operatorLine(n plan.Node) string {
 	}
 	return headOf(n)
 }
+
+func micros(n int64) string { return (time.Duration(n) * time.Microsecond).String() }
 
 // headOf is an operator as Explain writes it.
 func headOf(n plan.Node) string {

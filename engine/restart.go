@@ -58,11 +58,15 @@ func (w *DataStreamWriter) Restart(path ...string) ([]Change, error) {
 	return p.against(cp)
 }
 
-// RestartOf is Restart against the checkpoint of a query that runs.
+// RestartOf is Restart against the checkpoint of a query that runs, as if that one had ended. A temporary
+// checkpoint ends with its run: there is one change, which says so.
 func (w *DataStreamWriter) RestartOf(q *StreamingQuery, path ...string) ([]Change, error) {
-	p, err := w.prepare(path...)
+	p, err := w.prepareUnnamed(path...)
 	if err != nil || q.driver.cp == nil {
 		return nil, err
+	}
+	if q.Snapshot().Temporary {
+		return []Change{{Verdict: Allowed, What: "checkpoint", Text: "It is temporary: started again, the query begins anew."}}, nil
 	}
 	return p.against(q.driver.cp)
 }

@@ -5,90 +5,207 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"sort"
-	"strings"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/spf13/cobra"
 
 	"streamlab/columnar"
 	"streamlab/engine"
+	"streamlab/errs"
 	"streamlab/lab"
 	"streamlab/sinks/memory"
+	"streamlab/sql"
 	"streamlab/sql/types"
+	"streamlab/tui/screen"
 )
 
 func newSQLCommand(a *app) *cobra.Command {
-	var statements []string
-	var file string
+	var statements, files []string
 	var spark bool
+	var door string
 	c := &cobra.Command{
 		Use:   "sql [LAB]",
-		Short: "Ask SQLite what the memory sinks hold, or Spark SQL with --spark",
-		Args:  cobra.MaximumNArgs(1),
+		Short: "Ask SQLite what the memory sinks hold, or Spark SQL with --door spark",
+		Long: "Runs statements and prints their answers. At the SQLite door they look at what memory sinks hold, with\n" +
+			"<name>_latest, _batch_id and the views batches and events; a statement that would change something is\n" +
+			"refused and says by which rule. At the Spark door (--door spark) they read the lab's sources, as they are\n" +
+			"now, its tables and views, and may write. Without -c and -f each line of standard input is a statement;\n" +
+			"a text of -c or -f may hold several, divided by semicolons.",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if file != "" {
-				var data []byte
-				var err error
-				if file == "-" {
-					data, err = io.ReadAll(a.in)
-				} else {
-					data, err = os.ReadFile(file)
-				}
-				if err != nil {
-					return err
-				}
-				statements = append(statements, strings.TrimRight(strings.TrimSpace(string(data)), ";"))
+			switch door {
+			case "sqlite":
+			case "spark":
+				spark = true
+			default:
+				return errs.New("LAB_VALUE", "key", "--door", "expected", "sqlite or spark")
 			}
-			if len(statements) == 0 {
-				sc := bufio.NewScanner(a.in)
-				for sc.Scan() {
-					if t := strings.TrimSpace(sc.Text()); t != "" {
-						statements = append(statements, strings.TrimRight(t, ";"))
-					}
-				}
+			list, err := a.statements(statements, files)
+			if err != nil {
+				return err
 			}
 			if spark {
-				return a.sparkSQL(cmd.Context(), args, statements)
+				return a.sparkSQL(cmd.Context(), args, list)
 			}
-			dir := ".streamlab"
-			if len(args) == 1 {
-				l, err := a.load(args[0])
-				if err != nil {
-					return err
-				}
-				dir = filepath.Join(l.Dir, ".streamlab")
-			}
-			door := memory.Door(dir)
-			for _, s := range statements {
-				ans, err := door.Query(cmd.Context(), s, 0)
-				if err != nil {
-					return err
-				}
-				rows := make([][]string, len(ans.Rows))
-				for i, r := range ans.Rows {
-					for _, x := range r {
-						rows[i] = append(rows[i], x.Text)
-					}
-				}
-				if err := a.tableOf("row", ans.Columns, rows, func(r, c int) bool { return ans.Rows[r][c].Null }); err != nil {
-					return err
-				}
-			}
-			return nil
+			return a.sqliteSQL(cmd.Context(), args, list)
 		},
 	}
 	c.Flags().StringArrayVarP(&statements, "command", "c", nil, "statement to run; may be repeated")
-	c.Flags().StringVarP(&file, "file", "f", "", "file of a statement; - is standard input")
-	c.Flags().BoolVar(&spark, "spark", false, "Spark SQL over the session's catalog instead of SQLite")
+	c.Flags().StringArrayVarP(&files, "file", "f", nil, "file of statements; - is standard input; may be repeated")
+	c.Flags().StringVar(&door, "door", "sqlite", "who answers: sqlite or spark")
+	c.Flags().BoolVar(&spark, "spark", false, "the same as --door spark")
 	return c
 }
 
+// statements are those of the flags in order, or, without any, the lines of standard input.
+func (a *app) statements(texts, files []string) ([]string, error) {
+	for _, f := range files {
+		var data []byte
+		var err error
+		if f == "-" {
+			data, err = io.ReadAll(a.in)
+		} else {
+			data, err = os.ReadFile(f)
+		}
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, string(data))
+	}
+	if len(texts) == 0 {
+		sc := bufio.NewScanner(a.in)
+		sc.Buffer(nil, 16<<20)
+		for sc.Scan() {
+			texts = append(texts, sc.Text())
+		}
+		if err := sc.Err(); err != nil {
+			return nil, err
+		}
+	}
+	var out []string
+	for _, t := range texts {
+		for _, sp := range sql.Split(t) {
+			out = append(out, t[sp.Start:sp.End])
+		}
+	}
+	return out, nil
+}
+
+// sqliteSQL asks the memory tables of a lab, or of the current folder.
+func (a *app) sqliteSQL(ctx context.Context, args, statements []string) error {
+	dir := ".streamlab"
+	var views []memory.View
+	if len(args) == 1 {
+		l, err := a.load(args[0])
+		if err != nil {
+			return err
+		}
+		dir = filepath.Join(l.Dir, ".streamlab")
+		views = a.storedViews(args[0])
+	}
+	door := memory.Door(dir)
+	for _, s := range statements {
+		ans, err := door.Ask(ctx, memory.Question{Text: s, Guarded: true, Views: views})
+		if err != nil {
+			return err
+		}
+		rows := make([][]string, len(ans.Rows))
+		for i, r := range ans.Rows {
+			for _, x := range r {
+				rows[i] = append(rows[i], x.Text)
+			}
+		}
+		if err := a.tableOf("row", ans.Columns, rows, func(r, c int) bool { return ans.Rows[r][c].Null }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// storedViews are batches and events of a lab that nobody runs here: batches from the reports that
+// checkpoints keep, events from those of this process, which has none. A checkpoint that is in use is left out
+// and said so.
+func (a *app) storedViews(path string) []memory.View {
+	return []memory.View{{Name: "batches", Columns: batchColumns, Rows: func(ctx context.Context) ([][]any, error) {
+		w, err := a.openWith(ctx, path, engine.Config{Out: io.Discard})
+		if err != nil {
+			return nil, err
+		}
+		defer w.Close()
+		var out [][]any
+		for _, name := range w.Names() {
+			dir, err := w.Checkpoint(name)
+			if err != nil || dir == "" || !exists(dir) {
+				continue
+			}
+			cp, err := openCheckpoint(dir, name)
+			if err != nil {
+				fmt.Fprintf(a.err, "note: the batches of %s are left out: %s\n", name, conditionOf(err))
+				continue
+			}
+			from, to := cp.Retained()
+			for n := from; n <= to; n++ {
+				raw, ok := cp.Progress(n)
+				if !ok {
+					continue
+				}
+				if p, ok := storedProgress(raw); ok {
+					out = append(out, batchRow(name, p))
+				}
+			}
+			if err := cp.Close(); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}}, {Name: "events", Columns: eventColumns, Rows: func(context.Context) ([][]any, error) { return nil, nil }}}
+}
+
+// storedProgress reads a report as Spark writes it; false if it is none.
+func storedProgress(raw []byte) (screen.Progress, bool) {
+	var r struct {
+		BatchID       int64             `json:"batchId"`
+		Timestamp     time.Time         `json:"timestamp"`
+		BatchDuration int64             `json:"batchDuration"`
+		Rows          int64             `json:"numInputRows"`
+		In            float64           `json:"inputRowsPerSecond"`
+		Out           float64           `json:"processedRowsPerSecond"`
+		EventTime     map[string]string `json:"eventTime"`
+		Operators     []struct {
+			Rows int64 `json:"numRowsTotal"`
+			Late int64 `json:"numRowsDroppedByWatermark"`
+		} `json:"stateOperators"`
+		Sink struct {
+			Rows *int64 `json:"numOutputRows"`
+		} `json:"sink"`
+	}
+	if json.Unmarshal(raw, &r) != nil {
+		return screen.Progress{}, false
+	}
+	p := screen.Progress{BatchID: r.BatchID, Time: r.Timestamp, Duration: time.Duration(r.BatchDuration) * time.Millisecond, RowsIn: r.Rows,
+		RowsOut: -1, InputRate: r.In, ProcessRate: r.Out, JSON: func() string { return string(raw) }}
+	if r.Sink.Rows != nil {
+		p.RowsOut = *r.Sink.Rows
+	}
+	if t, err := time.Parse(engine.TimestampLayout, r.EventTime["watermark"]); err == nil && t.UnixMilli() > 0 {
+		p.Watermark = t
+	}
+	for _, o := range r.Operators {
+		p.Operators = append(p.Operators, screen.OperatorProgress{RowsTotal: o.Rows, DroppedByWatermark: o.Late})
+	}
+	return p, true
+}
+
 func (a *app) sparkSQL(ctx context.Context, args []string, statements []string) error {
+	ctx, cancel := context.WithCancel(ctx) // sources that are read close with it
+	defer cancel()
 	var s *engine.Session
 	if len(args) == 1 {
 		w, err := a.open(ctx, args[0])
@@ -108,7 +225,13 @@ func (a *app) sparkSQL(ctx context.Context, args []string, statements []string) 
 		defer s.Close()
 	}
 	for _, text := range statements {
-		df, err := s.Script(ctx, text, engine.Params{})
+		on := s
+		if st, err := sql.ParseStatement(text); err == nil && writes(st) == "" {
+			if on, err = s.Still(); err != nil { // what only looks sees streams as tables
+				return err
+			}
+		}
+		df, err := on.Script(ctx, text, engine.Params{})
 		if err != nil {
 			return err
 		}

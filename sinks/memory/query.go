@@ -240,6 +240,9 @@ func (a *Answer) batch(ctx context.Context, db *sql.DB, reads map[string]bool) {
 		if strings.HasPrefix(t, "_streamlab_") || strings.HasPrefix(t, "sqlite_") || t == "" {
 			continue
 		}
+		if base, ok := strings.CutSuffix(t, "_latest"); ok && reads[base] {
+			continue
+		}
 		if name != "" {
 			return
 		}

@@ -358,14 +358,19 @@ func (s *File) fix(i int) Effect {
 		return Effect{Toast: "there is no such fix"}
 	}
 	x := p.Fixes[i]
-	t, at := s.ed.Text(), s.ed.Cursor()
+	t := s.ed.Text()
+	at := offsetOf(t, s.ed.Cursor()) // the cursor stays with its text
+	moved := at
 	s.ed.Together(func() {
 		for k := len(x.Edits) - 1; k >= 0; k-- {
 			e := x.Edits[k]
 			s.ed.Replace(placeOf(t, e.From), placeOf(t, e.To), e.Text)
+			if e.To <= at {
+				moved += len(e.Text) - (e.To - e.From)
+			}
 		}
 	})
-	s.ed.Go(at)
+	s.ed.Go(placeOf(s.ed.Text(), moved))
 	r := s.check()
 	r.Toast = text(x.Title) + ": done, ctrl+_ takes it back"
 	return r
@@ -375,6 +380,19 @@ func (s *File) fix(i int) Effect {
 func placeOf(t string, off int) widget.Place {
 	off = max(0, min(off, len(t)))
 	return widget.Place{Line: strings.Count(t[:off], "\n"), Byte: off - strings.LastIndexByte(t[:off], '\n') - 1}
+}
+
+// offsetOf is the offset of a place.
+func offsetOf(t string, p widget.Place) int {
+	off := 0
+	for range p.Line {
+		i := strings.IndexByte(t[off:], '\n')
+		if i < 0 {
+			break
+		}
+		off += i + 1
+	}
+	return min(len(t), off+p.Byte)
 }
 
 // Handle implements Screen.

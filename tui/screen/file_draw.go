@@ -20,6 +20,9 @@ func (s *File) Draw(v canvas.View) {
 	if s.sh.Class == S {
 		lines := s.verdictLines(v.W - 2)
 		h := max(2, min(len(lines)+1, v.H*2/5))
+		if s.checked == 0 { // the place is kept, so that the text does not jump when the verdict comes
+			h = v.H * 2 / 5
+		}
 		s.drawText(v.Sub(0, 0, v.W, v.H-h))
 		s.drawVerdict(v.Sub(0, v.H-h, v.W, h), lines)
 		return
