@@ -417,6 +417,11 @@ func (s *Checkpoint) Disabled(a Action) safe.Line {
 		case a == VerifyHere && s.check != nil:
 			return "it runs already"
 		}
+	case PrevBatch, NextBatch, PrevNotable, NextNotable, OpenBatch, OpenBatches:
+		if s.batch() < 0 {
+			return "no batch is kept"
+		}
+		return "" // whether or not the query has run since the program started
 	case LoseHere:
 		if !damaged || len(s.info.Lost) != 2 || s.info.Whole < 0 {
 			return "no batch is lost"
@@ -626,7 +631,11 @@ func (s *Checkpoint) drawRecord(v canvas.View) int {
 	if r.ClosesUpTo.IsZero() && r.LateBefore.IsZero() {
 		put("watermark", "none", canvas.Muted)
 	} else {
-		put("watermark", "closes up to "+s.sh.Clock(r.ClosesUpTo)+", late before "+s.sh.Clock(r.LateBefore), canvas.Text)
+		late := s.when(r.LateBefore)
+		if r.ClosesUpTo.Sub(r.LateBefore).Abs() < 12*time.Hour {
+			late = s.sh.Clock(r.LateBefore) // the date is said already
+		}
+		put("watermark", "closes up to "+s.when(r.ClosesUpTo)+", late before "+late, canvas.Text)
 	}
 	switch {
 	case !r.HasCommit:
@@ -685,6 +694,14 @@ func offsetLines(src SourceOffset, w, room int, named bool) []safe.Line {
 		}
 	}
 	return append(out, safe.Cut(line, w))
+}
+
+// when writes an event time: the time of day, and the date if it is not today's.
+func (s *Checkpoint) when(t time.Time) safe.Line {
+	if t.IsZero() || t.In(s.sh.zone()).Format(time.DateOnly) == s.sh.Now.In(s.sh.zone()).Format(time.DateOnly) {
+		return s.sh.Clock(t)
+	}
+	return safe.Line(t.In(s.sh.zone()).Format(time.DateTime))
 }
 
 func (s *Checkpoint) drawRestart(v canvas.View) int {

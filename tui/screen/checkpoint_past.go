@@ -253,9 +253,9 @@ func (s *Checkpoint) drawDiff(v canvas.View) {
 	case d.WatermarkTo.IsZero():
 		put("watermark", "none")
 	case d.WatermarkFrom.Equal(d.WatermarkTo):
-		put("watermark", s.sh.Clock(d.WatermarkTo)+", no change")
+		put("watermark", s.when(d.WatermarkTo)+", no change")
 	default:
-		put("watermark", s.sh.Clock(d.WatermarkFrom)+" → "+s.sh.Clock(d.WatermarkTo))
+		put("watermark", s.when(d.WatermarkFrom)+" → "+s.when(d.WatermarkTo))
 	}
 	put("state keys", widget.Count(int64(d.Before))+" → "+widget.Count(int64(d.After)))
 	put("", "+ "+widget.Count(int64(d.Added))+" new   − "+widget.Count(int64(d.Removed))+" removed   ~ "+widget.Count(int64(d.Changed))+" changed")

@@ -207,6 +207,19 @@ func TestQuestionsOfADamagedCheckpoint(t *testing.T) {
 	}
 }
 
+// The batches of a checkpoint can be looked at although its query has not run since the program started.
+func TestBatchesOfAQueryThatHasNotRun(t *testing.T) {
+	x := onCheckpoint(t, "clicks_1m")
+	q := *x.b.Queries()[0]
+	q.BatchID, q.Progress, q.State, q.Version = -1, nil, screen.Stopped, q.Version+1
+	x.sh.Queries = []*screen.QuerySnapshot{&q}
+	for _, a := range []screen.Action{screen.PrevBatch, screen.NextBatch, screen.PrevNotable, screen.NextNotable} {
+		if why := x.s.Disabled(a); why != "" {
+			t.Errorf("%s: %s", a, why)
+		}
+	}
+}
+
 func TestRewindAsksForTheName(t *testing.T) {
 	x := onCheckpoint(t, "top_pages").do(screen.PrevBatch, screen.PrevBatch, screen.RewindHere)
 	q := x.last().Ask
