@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
+	"streamlab/codec"
 	"streamlab/columnar"
 	"streamlab/sql/catalog"
 	"streamlab/sql/types"
@@ -49,6 +50,31 @@ func (s *Snapshot) testsOf(where []catalog.Predicate, want types.Schema) []colum
 	return out
 }
 
+// wasFloat says whether bounds of a column may be the short texts of a FLOAT, which are other numbers as DOUBLE.
+func wasFloat(f types.Field) bool {
+	return f.Type.Kind == types.Double && f.Metadata["delta.typeChanges"] != ""
+}
+
+// MayPass says whether rows of a file may pass tests, whose columns are positions in columns, by the file's
+// partition values.
+func (s *Snapshot) MayPass(f DataFile, columns types.Schema, tests []columnar.Test) bool {
+	for _, t := range tests {
+		c := columns[t.Column]
+		if !s.isPartition(c.Name) || charLength(c) > 0 {
+			continue
+		}
+		i := s.Schema.Index(c.Name)
+		if i < 0 {
+			continue
+		}
+		v, err := partitionVec(s.Schema[i].Type, f.Values[physicalName(s.Schema[i], s.MappingMode())], s.Log.Zone)
+		if err == nil && codec.Excludes(v, t) {
+			return false
+		}
+	}
+	return true
+}
+
 func (s *Snapshot) mayMatch(a *Add, where []catalog.Predicate) bool {
 	var st *Stats
 	parsed := false
@@ -56,6 +82,9 @@ func (s *Snapshot) mayMatch(a *Add, where []catalog.Predicate) bool {
 		f := s.Schema[p.Column]
 		if charLength(f) > 0 && p.Value != nil {
 			continue // the log has the texts without the blanks that rows have
+		}
+		if wasFloat(f) && p.Value != nil {
+			continue
 		}
 		name := physicalName(f, s.MappingMode())
 		if s.isPartition(f.Name) {

@@ -149,6 +149,9 @@ func (t *Txn) Commit(op Operation, actions []Action) (int64, error) {
 	if err := t.checkActions(actions); err != nil {
 		return 0, err
 	}
+	if err := t.checkRowIDs(op, actions); err != nil {
+		return 0, err
+	}
 	if err := vfs.MkdirAll(t.log.FS, t.log.dir(), 0o755); err != nil {
 		return 0, err
 	}
@@ -310,6 +313,32 @@ func (t *Txn) lines(op Operation, actions []Action, v int64, base *Snapshot) ([]
 }
 
 const rowTrackingDomain = "delta.rowTracking"
+
+// checkRowIDs refuses statements that would move rows of a table that tracks them into new files: the rows
+// would get other ids. Error: UNSUPPORTED_FEATURE.
+func (t *Txn) checkRowIDs(op Operation, actions []Action) error {
+	switch op.Name {
+	case "UPDATE", "MERGE", "DELETE", "OPTIMIZE":
+	default:
+		return nil
+	}
+	if t.snap == nil || !t.snap.On("delta.enableRowTracking") {
+		return nil
+	}
+	removed := map[string]bool{}
+	for _, a := range actions {
+		if a.Remove != nil {
+			removed[canonicalPath(a.Remove.Path)] = true
+		}
+	}
+	for _, a := range actions {
+		if a.Add != nil && len(removed) > 0 && !removed[canonicalPath(a.Add.Path)] {
+			return errs.New("UNSUPPORTED_FEATURE", "feature", op.Name+" of a table with delta.enableRowTracking, whose rows must keep their ids,").
+				WithHint("Rows may be added and whole files removed; with delta.enableDeletionVectors rows may be deleted. ALTER TABLE … SET TBLPROPERTIES ('delta.enableRowTracking' = 'false') ends the tracking.")
+		}
+	}
+	return nil
+}
 
 // rowIDs gives new files their first row id where the table tracks rows.
 func (t *Txn) rowIDs(actions []Action, v int64, base *Snapshot) ([]Action, error) {

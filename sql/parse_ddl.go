@@ -143,6 +143,9 @@ func (p *parser) createTable(start int, replace bool) Statement {
 	at := p.start()
 	c.Name, c.Ident = p.nameOrIdent()
 	c.NameSpan = p.from(at)
+	if p.isKw("SHALLOW", "CLONE") {
+		p.failAt(Span{at, p.toks[p.i+1].End}, errs.New("UNSUPPORTED_FEATURE.STREAMLAB", "feature", "SHALLOW CLONE"))
+	}
 	if p.isKw("LIKE") && p.isName(1) {
 		p.skip(1)
 		at = p.start()

@@ -101,7 +101,7 @@ TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported') LOCATION '{p}'
 	{name: "overwritten, optimized, restored", make: append(append([]string{create + "(id BIGINT, v STRING) USING delta LOCATION '{p}'"}, repeat(2, "INSERT INTO {t} SELECT id, 'a%d' FROM range(%d, 20)")...),
 		"OPTIMIZE {t}", "INSERT OVERWRITE {t} SELECT id, 'o' FROM range(0, 5)", "RESTORE TABLE {t} TO VERSION AS OF 3", "DELETE FROM {t} WHERE id = 7"),
 		after: []string{"INSERT OVERWRITE {t} SELECT id, 'z' FROM range(0, 9)"}},
-	{name: "char and varchar", make: []string{create + "(c CHAR(5), v VARCHAR(4), n INT) USING delta LOCATION '{p}'", "INSERT INTO {t} VALUES ('abc', 'ab', 1), ('', '', 2), (NULL, NULL, 3)"},
+	{name: "char and varchar", rust: "deltalake does not fill CHAR up", make: []string{create + "(c CHAR(5), v VARCHAR(4), n INT) USING delta LOCATION '{p}'", "INSERT INTO {t} VALUES ('abc', 'ab', 1), ('', '', 2), (NULL, NULL, 3)"},
 		after: []string{"INSERT INTO {t} VALUES ('x', 'xyz ', 4)"}},
 }
 

@@ -275,7 +275,7 @@ func (a *app) root() *cobra.Command {
 	c.PersistentFlags().BoolVar(&a.readOnly, "read-only", false, "change nothing that is stored")
 	c.PersistentFlags().BoolVarP(&a.yes, "yes", "y", false, "do not ask before data is changed")
 	look.flags(c)
-	c.AddCommand(newRunCommand(a), newValidateCommand(a), newExplainCommand(a), newSQLCommand(a), newStatusCommand(a),
+	c.AddCommand(newRunCommand(a), newValidateCommand(a), newExplainCommand(a), newSQLCommand(a), newDeltaCommand(a), newStatusCommand(a),
 		newProgressCommand(a), newCheckpointCommand(a), newLabCommand(a), newModesCommand(a), newCrashCommand(a), newFilesCommand(a), newBenchCommand(a), newDocsCommand(a), newDoctorCommand(a), newConfigCommand(a), newVersionCommand(a))
 	c.AddCommand(newTraceCommand(a))
 	for _, docs := range c.Commands() {

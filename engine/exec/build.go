@@ -266,10 +266,10 @@ func (b *builder) below(x *plan.Scan) []catalog.Predicate {
 // pushDown notes the simple ones of conditions on the rows of n, if n is a scan that makes use of them.
 func (b *builder) pushDown(n plan.Node, conditions []expr.Expr) plan.Node {
 	s, ok := n.(*plan.Scan)
-	if !ok || len(s.Filters) > 0 || s.Stream != nil && !appliesFilters(s.Stream) && s.Stream.Format != "parquet" {
+	if !ok || len(s.Filters) > 0 || s.Stream != nil && !appliesFilters(s.Stream) && s.Stream.Format != "parquet" && s.Stream.Format != "delta" {
 		return n
 	}
-	if s.Stream != nil && b.conf.Get != nil {
+	if s.Stream != nil && s.Stream.Format != "delta" && b.conf.Get != nil {
 		key := "spark.sql." + s.Stream.Format + ".filterPushdown"
 		if b.conf.Get(key+".enabled") == "false" || b.conf.Get(key) == "false" {
 			return n

@@ -133,6 +133,7 @@ type Source struct {
 	snapshotAt                    int64
 	snapshotFiles                 []delta.DataFile
 	pruned                        types.Schema
+	tests                         []columnar.Test // of rows that the query keeps, by position in columns
 }
 
 // commit is what a version gives the stream.
@@ -574,7 +575,43 @@ func (s *Source) PlanPartitions(ctx context.Context, start, end sources.Offset) 
 	if s.pruned != nil {
 		columns = s.pruned
 	}
-	return s.snap.NewReader(columns).Partitions(files), nil
+	rd := s.snap.NewReader(columns)
+	if len(s.tests) > 0 {
+		rd.Skip(s.moved(columns))
+		kept := files[:0]
+		for _, f := range files {
+			if s.snap.MayPass(f, s.columns, s.tests) {
+				kept = append(kept, f)
+			}
+		}
+		files = kept
+	}
+	return rd.Partitions(files), nil
+}
+
+// moved are the tests by position in columns.
+func (s *Source) moved(columns types.Schema) []columnar.Test {
+	var out []columnar.Test
+	for _, t := range s.tests {
+		if i := columns.Index(s.columns[t.Column].Name); i >= 0 {
+			t.Column = i
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// Skip leaves out files by their partition values, and row groups, in which no row passes tests: after files
+// got their numbers, so that offsets do not depend on the query. Changes are all read.
+func (s *Source) Skip(tests []columnar.Test) {
+	if s.feed {
+		return
+	}
+	for _, t := range tests {
+		if t.Column >= 0 && t.Column < len(s.columns) {
+			s.tests = append(s.tests, t)
+		}
+	}
 }
 
 // replayFrom is where a planned batch began; without a start it follows from the end.
