@@ -67,6 +67,9 @@ func (r *Reader) csvSetup(err *error) {
 	if u := r.Settings.text("unescapedQuoteHandling", "STOP_AT_DELIMITER"); !strings.EqualFold(u, "STOP_AT_DELIMITER") && *err == nil {
 		*err = errs.New("UNSUPPORTED_FEATURE", "feature", "The CSV option unescapedQuoteHandling = "+u)
 	}
+	if c := char("charToEscapeQuoteEscaping", ""); c >= 0 && c != o.escape && *err == nil {
+		*err = errs.New("UNSUPPORTED_FEATURE", "feature", "A CSV option charToEscapeQuoteEscaping other than the escape")
+	}
 	if len(r.LineSep) > 1 && *err == nil {
 		fail("lineSep", string(r.LineSep), "must be one character")
 	}
