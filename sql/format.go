@@ -113,8 +113,12 @@ func (f *formatter) expr(e Expr) {
 			f.put(")")
 		}
 	case *Unary:
-		f.put(e.Op)
 		rest := Format(e.X)
+		if e.Op == "NOT" && strings.HasPrefix(rest, "*") {
+			f.put("! ", rest) // NOT * would be a column times something
+			break
+		}
+		f.put(e.Op)
 		if e.Op == "NOT" || strings.HasPrefix(rest, e.Op) {
 			f.put(" ") // two minus signs would be a comment
 		}

@@ -20,7 +20,7 @@ func ParseCalendarInterval(text string) (months, days int32, micros int64, err e
 	if s == "" {
 		return 0, 0, 0, bad("INPUT_IS_EMPTY")
 	}
-	words := strings.Fields(s)
+	words := strings.FieldsFunc(s, func(c rune) bool { return c <= ' ' })
 	if words[0] == "interval" {
 		words = words[1:]
 		if len(words) == 0 {
