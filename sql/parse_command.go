@@ -192,7 +192,11 @@ func (p *parser) finish(c *Command, start int) *Command {
 func (p *parser) target(c *Command) {
 	s := p.start()
 	if p.tok().Kind == String {
-		c.Path = p.str()
+		at := p.i
+		if c.Path = p.str(); c.Path == "" { // no place at all
+			p.i = at
+			p.unexpected()
+		}
 	} else {
 		c.Name, c.Ident = p.nameOrIdent()
 	}
@@ -276,6 +280,9 @@ func (p *parser) smallCommand() Statement {
 	switch w {
 	case "USE":
 		if p.isName(1) && !p.isKw("CATALOG") && p.anyKw("DATABASE", "SCHEMA", "NAMESPACE") == "" {
+			p.unexpected()
+		}
+		if p.tok().Kind == String { // a catalog or schema is no folder
 			p.unexpected()
 		}
 		p.target(c)
