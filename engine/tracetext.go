@@ -278,6 +278,15 @@ func thousands(n int64) string {
 	return s
 }
 
+// sameDay is to without its date where from has the same one, so that a move of the watermark fits a column.
+func sameDay(from, to string) string {
+	const date = len("2006-01-02 ")
+	if len(from) > date && len(to) > date && from[:date] == to[:date] {
+		return to[date:]
+	}
+	return to
+}
+
 // Note says the most notable thing of a stage in few words; "" if there is nothing to say.
 func (t *Trace) Note(stage int, clock TimeText) string {
 	s := &t.Stages[stage]
@@ -311,7 +320,8 @@ func (t *Trace) Note(stage int, clock TimeText) string {
 		}
 	case "event time":
 		if t.NextMs > 0 {
-			parts = append(parts, "watermark "+clock(t.EvictMs*1000)+" → "+clock(t.NextMs*1000))
+			from, to := clock(t.EvictMs*1000), clock(t.NextMs*1000)
+			parts = append(parts, "watermark "+from+" → "+sameDay(from, to))
 			if t.EvictMs == 0 {
 				parts = []string{"watermark → " + clock(t.NextMs*1000)}
 			} else if t.NextMs == t.EvictMs {

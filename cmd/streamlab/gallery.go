@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -127,7 +126,7 @@ func copyLab(name, dir string) (string, error) {
 		known = known || n == name
 	}
 	if !known {
-		return "", errs.New("NO_SUCH_LAB", "name", name, "known", fmt.Sprint(startingPoints()))
+		return "", errs.New("NO_SUCH_LAB", "name", name, "known", strings.Join(startingPoints(), ", "))
 	}
 	if exists(filepath.Join(dir, name+".yaml")) {
 		return "", errs.New("FILE_EXISTS", "path", filepath.Join(dir, name+".yaml"))

@@ -79,11 +79,6 @@ func (w *wright) place(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if st, err := os.Stat(p); err == nil && st.IsDir() {
-		if list, _ := filepath.Glob(filepath.Join(p, "*.yaml")); len(list) == 1 {
-			p = list[0]
-		}
-	}
 	return filepath.Abs(p)
 }
 

@@ -115,7 +115,7 @@ func exitOf(err error) int {
 	case errs.Has(err, "CHECKPOINT_CORRUPT") || errs.Has(err, "CHECKPOINT_LOST_COMMITS") || errs.Has(err, "CHECKPOINT_LOG_GAP") ||
 		errs.Has(err, "CHECKPOINT_LOG_ENTRY_MISSING") || errs.Has(err, "CHECKPOINT_TOO_NEW"):
 		return 8
-	case errs.Has(err, "LAB_NO_QUERY") || errs.Has(err, "LAB_FILE_UNREADABLE") || errs.Has(err, "NO_CHECKPOINT") ||
+	case errs.Has(err, "LAB_NO_QUERY") || errs.Has(err, "LAB_FILE_UNREADABLE") || errs.Has(err, "LAB_FOLDER") || errs.Has(err, "NO_CHECKPOINT") ||
 		errs.Has(err, "TRACE_NO_SUCH_BATCH") || errs.Has(err, "TRACE_PURGED") ||
 		errs.Has(err, "NO_CHECKPOINT_NAMED") || errs.Has(err, "NO_BATCH") || errs.Has(err, "CHECKPOINT_BATCH_NOT_RETAINED") || errs.Has(err, "STATE_KEY_NOT_FOUND"):
 		return 4
@@ -310,8 +310,12 @@ func unknownSubcommand(cmd *cobra.Command, args []string) error {
 func (a *app) workbench(ctx context.Context, args []string, opts tui.Options, noStart bool) error {
 	if !term.Usable(os.Stdin, os.Stdout) {
 		if len(args) == 1 { // a mistyped command is taken for a lab: better to hear that there is none
-			if path, err := a.find(args[0]); err != nil || !exists(path) {
-				return errors.Join(err, fmt.Errorf("%q is no command, no shipped lab and no file", args[0]))
+			path, err := a.find(args[0])
+			if err != nil {
+				return err
+			}
+			if !exists(path) {
+				return fmt.Errorf("%q is no command, no shipped lab and no file", args[0])
 			}
 		}
 		fmt.Fprint(a.err, term.NoTerminal)
@@ -340,10 +344,13 @@ func (a *app) workbench(ctx context.Context, args []string, opts tui.Options, no
 	return tui.RunContext(ctx, opts)
 }
 
-// find turns a lab argument into a path: a file, or the name of a shipped lab, which is unpacked below the
-// current folder first (in ./labs it is used as it is).
+// find turns a lab argument into a path: a file, a folder with a lab in it, or the name of a shipped lab, which
+// is unpacked below the current folder first (in ./labs it is used as it is). Errors: LAB_FOLDER.
 func (a *app) find(name string) (string, error) {
-	if _, err := os.Stat(name); err == nil {
+	if st, err := os.Stat(name); err == nil {
+		if st.IsDir() {
+			return labIn(name)
+		}
 		return name, nil
 	}
 	for _, n := range labs.Names() {

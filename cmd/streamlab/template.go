@@ -38,6 +38,31 @@ queries:
     format: memory
     outputMode: append
 `}},
+	{"csv", "CSV files of a folder, counted per minute; late rows are dropped", map[string]string{"NAME.yaml": `lab: NAME
+about: CSV files of a folder, counted per minute of event time.
+sources:
+  events:
+    format: csv
+    path: in                             # or a folder of yours; new files are read while it runs
+    schema: ts TIMESTAMP, key STRING, value INT
+    options: {header: true}
+    withWatermark: {eventTime: ts, delayThreshold: 10 seconds}
+queries:
+  - queryName: per_minute                # a minute is sent once, when the watermark has passed it
+    sql: SELECT window(ts, '1 minute').start AS minute, count(*) AS n FROM events GROUP BY window(ts, '1 minute')
+    format: json
+    path: out/per_minute
+    outputMode: append
+  - queryName: so_far                    # a minute is sent again whenever it changes; o shows it
+    sql: SELECT window(ts, '1 minute').start AS minute, count(*) AS n FROM events GROUP BY window(ts, '1 minute')
+    format: console
+    outputMode: update
+`, "in/first.csv": `ts,key,value
+2026-01-01T10:00:05Z,a,1
+2026-01-01T10:00:40Z,b,2
+2026-01-01T10:01:10Z,a,3
+2026-01-01T10:02:30Z,b,4
+`}},
 	{"file", "JSON files of a folder, good rows to a table, bad ones aside", map[string]string{"NAME.yaml": `lab: NAME
 about: JSON files of a folder, good rows to one place and bad ones to another.
 sources:

@@ -87,7 +87,7 @@ func TestTemplatesShowWhatTheySay(t *testing.T) {
 	if strings.Count(text, "broken") != 1 {
 		t.Errorf("rows aside: %s", text)
 	}
-	if code, out = runApp(t, dir, "lab", "new", "nope"); code == 0 || !strings.Contains(out, "rate file kafka delta") {
+	if code, out = runApp(t, dir, "lab", "new", "nope"); code == 0 || !strings.Contains(out, "there are rate, csv, file, kafka, delta") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
 }

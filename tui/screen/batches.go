@@ -118,7 +118,7 @@ func (s *Batches) Draw(v canvas.View) {
 	n := len(q.Progress)
 	if n == 0 {
 		rule(v, 0, 0, v.W, "Queries › "+s.Crumb(), "0", true)
-		empty(v.Sub(0, 1, v.W, v.H), "No batch yet. s starts the query, . runs one batch.")
+		empty(v.Sub(0, 1, v.W, v.H), noBatchYet(q))
 		return
 	}
 	ch := max(5, min(12, v.H/3))
@@ -292,7 +292,7 @@ func (s *Batch) Handle(a Action) Effect {
 				return s.Wake()
 			}
 		}
-		return Effect{Toast: f("no such batch: %d to %d are kept", q.Progress[0].BatchID, q.Last().BatchID)}
+		return Effect{Toast: noBatch(q, a)}
 	case OpenCheckpoint:
 		return Effect{Tab: 2, Push: NewCheckpoint(s.sh, s.name, s.id)}
 	case Filter:
@@ -330,7 +330,7 @@ func (s *Batch) Handle(a Action) Effect {
 
 func (s *Batch) next(d int) Effect {
 	if s.grid == nil || !s.grid.Find(s.find, d) {
-		return Effect{Toast: "not found: " + text(s.find)}
+		return Effect{Toast: notFound(s.find)}
 	}
 	return Effect{}
 }

@@ -293,7 +293,7 @@ func (s *Queries) drawBatches(v canvas.View, q *QuerySnapshot) {
 	n := len(q.Progress)
 	rule(v, 0, 0, v.W, "last batches", "b all", s.pane == 1)
 	if n == 0 {
-		empty(v.Sub(0, 0, v.W, v.H), "No batch yet. s starts the query, . runs one batch.")
+		empty(v.Sub(0, 0, v.W, v.H), noBatchYet(q))
 		return
 	}
 	ws := widget.Layout(lastCols, v.W-2, 1)
@@ -342,6 +342,36 @@ func batchNote(p *Progress) safe.Line {
 func notable(q *QuerySnapshot, i int) bool {
 	p := &q.Progress[i]
 	return p.Retried || p.Late() > 0 || p.Note != "" || q.TriggerEvery > 0 && p.Duration > q.TriggerEvery
+}
+
+// noBatch says why a step to another batch leads nowhere: PrevNotable and NextNotable look for something else
+// than the two steps by one.
+func noBatch(q *QuerySnapshot, a Action) safe.Line {
+	kept := f("%d to %d are kept", q.Progress[0].BatchID, q.Last().BatchID)
+	if a == PrevNotable || a == NextNotable {
+		where := safe.Line("after")
+		if a == PrevNotable {
+			where = "before"
+		}
+		return "no batch " + where + " this one was late, slow, run again or has a note; " + kept
+	}
+	return "no such batch: " + kept
+}
+
+// notFound answers a search: n without one before says which key asks for it.
+func notFound(find string) safe.Line {
+	if find == "" {
+		return "n goes on with a search, and there was none: / searches"
+	}
+	return "not found: " + text(find)
+}
+
+// noBatchYet stands where batches will be listed. A query that goes on from its checkpoint runs and has none.
+func noBatchYet(q *QuerySnapshot) safe.Line {
+	if q.State.Active() {
+		return "No batch in this run yet: it waits for rows."
+	}
+	return "No batch yet. s starts the query, . runs one batch."
 }
 
 // drawPhases is where the time of the last 60 batches went, phase by phase.

@@ -36,7 +36,11 @@ func (s *File) Draw(v canvas.View) {
 	divider(v, w, 0, v.H)
 	side := v.Sub(w+1, 0, v.W-w-1, v.H)
 	lines := s.verdictLines(side.W - 2)
-	h := min(len(lines)+3, max(6, side.H/2))
+	most := max(6, side.H/2)
+	if s.current() != nil {
+		most = max(6, side.H-8) // ways out come before plan and sinks
+	}
+	h := min(len(lines)+3, most)
 	s.drawVerdict(side.Sub(0, 0, side.W, h), lines)
 	s.drawPlan(side.Sub(0, h, side.W, side.H-h))
 }

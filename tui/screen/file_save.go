@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 
+	"streamlab/errs"
 	"streamlab/internal/safe"
 	"streamlab/tui/widget"
 )
@@ -44,7 +45,7 @@ func (s *File) write(stamp string, run bool) Job {
 			if redefined, err = a.Adopt(ctx, t); err != nil {
 				return func() Effect {
 					s.written(t, now)
-					return Effect{Toast: "saved; the lab goes on as before: " + text(firstLines(AsError(err).Message(), 1))}
+					return Effect{Toast: notAdopted(AsError(err))}
 				}
 			}
 		}
@@ -53,6 +54,15 @@ func (s *File) write(stamp string, run bool) Job {
 			return s.after(redefined, run, open)
 		}
 	}}
+}
+
+// notAdopted says why a saved text is not in use yet, and what would bring it there.
+func notAdopted(e *errs.Error) safe.Line {
+	t := "saved, not in use yet: " + text(firstLines(e.Message(), 1))
+	if h := e.Hint; h != "" {
+		t += " " + text(h)
+	}
+	return t
 }
 
 func (s *File) written(t, stamp string) { s.saved, s.stamp, s.drafted = t, stamp, 0 }
@@ -80,6 +90,9 @@ func (s *File) conflict(disk FileText, run bool) *Menu {
 func (s *File) after(redefined []Redefined, run, open bool) Effect {
 	q := s.at()
 	if run {
+		if q == "" && len(s.verdict.Queries) == 1 {
+			q = s.verdict.Queries[0].Query // wherever the cursor is, no other can be meant
+		}
 		switch {
 		case !open:
 			if n := len(s.verdict.Problems); n > 0 {

@@ -179,7 +179,7 @@ func (s *Inspector) step(a Action) Effect {
 			return s.Wake()
 		}
 	}
-	return Effect{Toast: f("no such batch: %d to %d are kept", q.Progress[0].BatchID, q.Last().BatchID)}
+	return Effect{Toast: noBatch(q, a)}
 }
 
 // near is the place of the first report in direction d from a batch.
@@ -301,7 +301,7 @@ func (s *Inspector) record() Effect {
 
 func (s *Inspector) next(d int) Effect {
 	if g := s.grid(); g == nil || !g.Find(s.find, d) {
-		return Effect{Toast: "not found: " + text(s.find)}
+		return Effect{Toast: notFound(s.find)}
 	}
 	s.pane = rowPane
 	return Effect{}

@@ -403,7 +403,7 @@ func (s *Labs) drawList(v canvas.View) {
 	y = min(y+max(len(lines), 1)+1, v.H-foot)
 	rule(v, 0, y, v.W, "or start from your own data", "", false)
 	v.Put(1, y+1, "a", canvas.Key|canvas.Bold)
-	v.Put(4, y+1, "new lab from a template: rate, file, Kafka, Delta", canvas.Text)
+	v.Put(4, y+1, "new lab from a template: rate, CSV, file, Kafka, Delta", canvas.Text)
 	v.Put(1, y+2, "o", canvas.Key|canvas.Bold)
 	v.Put(4, y+2, "open a folder or a lab file", canvas.Text)
 	run := 0

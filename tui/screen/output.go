@@ -188,7 +188,7 @@ func (s *Output) jump(forward bool) {
 func (s *Output) next(d int) Effect {
 	if !s.console() {
 		if s.grid == nil || !s.grid.Find(s.find, d) {
-			return Effect{Toast: "not found: " + text(s.find)}
+			return Effect{Toast: notFound(s.find)}
 		}
 		return Effect{}
 	}
@@ -200,7 +200,7 @@ func (s *Output) next(d int) Effect {
 			return Effect{}
 		}
 	}
-	return Effect{Toast: "not found: " + text(s.find)}
+	return Effect{Toast: notFound(s.find)}
 }
 
 // copyBatch copies the block of the last batch that begins on or before the last shown line.

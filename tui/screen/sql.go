@@ -433,7 +433,7 @@ func (s *SQL) walk(back bool) {
 
 func (s *SQL) next(d int) Effect {
 	if s.grid == nil || !s.grid.Find(s.find, d) {
-		return Effect{Toast: "not found: " + text(s.find)}
+		return Effect{Toast: notFound(s.find)}
 	}
 	return Effect{}
 }

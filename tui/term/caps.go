@@ -15,7 +15,7 @@ func Usable(in, out *os.File) bool {
 // NoTerminal is what to print, with exit code 2, where Usable says no.
 const NoTerminal = "streamlab: the workbench needs a terminal.\n" +
 	"Use: streamlab run LAB, streamlab status, streamlab sql -c \"…\"\n" +
-	"More: streamlab help headless\n"
+	"More: streamlab --help\n"
 
 // A Look is what the user wants to see, from flags and settings; the zero Look leaves all to the terminal.
 type Look struct {
