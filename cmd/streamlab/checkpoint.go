@@ -394,10 +394,11 @@ func (a *app) verifyEach(ctx context.Context, args []string, check func(n, dir s
 
 // saysProgress writes how far a check is, on a terminal only.
 func (a *app) saysProgress(query string) func(done, total int64) {
-	f, ok := a.err.(*os.File)
-	if !ok || !isTerminal(f) {
+	eye, ok := a.err.(terminal)
+	if !ok {
 		return nil
 	}
+	f := eye.file
 	last := int64(-1)
 	return func(done, total int64) {
 		if p := done * 100 / total; p != last {

@@ -21,6 +21,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"streamlab/errs"
+	"streamlab/internal/safe"
+	"streamlab/internal/safego"
 	"streamlab/lab"
 	"streamlab/labs"
 	"streamlab/tui"
@@ -49,7 +51,7 @@ func main() {
 	tuneCollector()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	defer stop()
-	a := &app{in: os.Stdin, out: &pipe{w: os.Stdout}, err: os.Stderr}
+	a := &app{in: os.Stdin, out: &pipe{w: forEye(os.Stdout)}, err: forEye(os.Stderr)}
 	os.Exit(term.Code(a.run(ctx, os.Args[1:])))
 }
 
@@ -60,7 +62,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	err := root.ExecuteContext(ctx)
+	err := safego.Call("the command", func() error { return root.ExecuteContext(ctx) })
 	if a.unread() {
 		return 128 + int(syscall.SIGPIPE)
 	}
@@ -73,6 +75,21 @@ func (a *app) run(ctx context.Context, args []string) int {
 	}
 	a.report(err)
 	return exitOf(err)
+}
+
+// terminal is one as an output: what it would obey is shown instead, since values, names of columns and texts
+// of errors come from data.
+type terminal struct {
+	io.Writer
+	file *os.File // for what the program itself draws there
+}
+
+// forEye gives f, made safe if it is a terminal. What goes to files and pipes is left as it is.
+func forEye(f *os.File) io.Writer {
+	if !isTerminal(f) {
+		return f
+	}
+	return terminal{safe.Writer(f), f}
 }
 
 // pipe is the standard output. When whoever reads it has gone, as head does, that is no failure of a query: the
@@ -142,15 +159,15 @@ func (a *app) problem(e *errs.Error) {
 		a.json(a.err, problemJSON(e))
 		return
 	}
-	if e.Condition == "INTERNAL_ERROR" && e.Err != nil && errs.As(e.Err) == nil {
-		fmt.Fprintf(a.err, "error: %v\n", e.Err)
+	if e.Condition == "INTERNAL_ERROR" && e.Err != nil && errs.As(e.Err) == nil && e.Params["message"] == e.Err.Error() {
+		a.says("error: %v\n", e.Err)
 		return
 	}
 	where := ""
 	if !e.Pos.IsZero() {
 		where = e.Pos.String() + ": "
 	}
-	fmt.Fprintf(a.err, "error: %s%s: %s\n", where, e.Condition, e.Message())
+	a.says("error: %s%s: %s\n", where, e.Condition, e.Message())
 	if e.Excerpt != "" {
 		line, marks := excerpt(e)
 		fmt.Fprintf(a.err, "  | %s\n  | %s\n", line, marks)
@@ -158,17 +175,23 @@ func (a *app) problem(e *errs.Error) {
 	deepest := e
 	for cause := errs.As(e.Err); cause != nil; cause = errs.As(cause.Err) {
 		deepest = cause
-		fmt.Fprintf(a.err, "  cause: %s: %s\n", cause.Condition, cause.Message())
+		a.says("  cause: %s: %s\n", cause.Condition, cause.Message())
 		if cause.Hint != "" {
-			fmt.Fprintf(a.err, "  try: %s\n", cause.Hint)
+			a.says("  try: %s\n", cause.Hint)
 		}
 	}
 	if deepest.Err != nil && !strings.Contains(deepest.Message(), deepest.Err.Error()) {
-		fmt.Fprintf(a.err, "  cause: %v\n", deepest.Err) // what the operating system or a library said
+		a.says("  cause: %v\n", deepest.Err) // what the operating system or a library said
 	}
 	if e.Hint != "" {
-		fmt.Fprintf(a.err, "  try: %s\n", e.Hint)
+		a.says("  try: %s\n", e.Hint)
 	}
+}
+
+// says writes text on stderr with what a terminal would obey replaced: it may quote data, and whoever reads it
+// later from a log has a terminal too.
+func (a *app) says(format string, args ...any) {
+	fmt.Fprintf(safe.Writer(a.err), format, args...)
 }
 
 // refused prints a problem of a lab and the numbered ways out of it.

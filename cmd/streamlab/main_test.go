@@ -89,3 +89,24 @@ func TestMistakesOnTheCommandLineAreRefused(t *testing.T) {
 		t.Errorf("exit %d of a damaged checkpoint\n%s", code, out.String())
 	}
 }
+
+// What an error quotes of a statement or a name is not obeyed by the terminal that shows it.
+func TestErrorsHoldNoControlSequences(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, args := range [][]string{
+		{"sql", "--spark", "-c", "SELECT `\x1b[31mx\u009b1m`"},
+		{"sql", "--spark", "-c", "SELECT CAST('\x1b]0;t\x07' AS INT)"},
+		{"validate", "\x1b[2J.yaml"},
+		{"config", "get", "\x1b[2J"},
+		{"\x1b[2J"},
+	} {
+		var out, errs strings.Builder
+		a := &app{in: strings.NewReader(""), out: &out, err: &errs}
+		if code := a.run(context.Background(), args); code == 0 || errs.Len() == 0 {
+			t.Errorf("%q: code %d, says %q", args, code, errs.String())
+		}
+		if strings.ContainsAny(errs.String(), "\x1b\x07\u009b") {
+			t.Errorf("%q: %q", args, errs.String())
+		}
+	}
+}

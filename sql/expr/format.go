@@ -402,6 +402,12 @@ func buildFormatNumber(c *Call) (Expr, error) {
 			if n < 0 {
 				return dst, errNull
 			}
+			if r.args[0].Phys != columnar.PDec {
+				n = min(n, javaFractionDigits)
+			}
+			if err := fitsText(int64(len(dst)) + int64(n)); err != nil {
+				return dst, err
+			}
 			p.minFrac, p.maxFrac = n, n
 		}
 		return p.format(dst, r.args[0], r.args[0].Row(r.i)), nil
@@ -409,6 +415,10 @@ func buildFormatNumber(c *Call) (Expr, error) {
 	s.Null = true
 	return s, nil
 }
+
+// javaFractionDigits is how many digits after the point Java's DecimalFormat gives at most to a number that is no
+// decimal.
+const javaFractionDigits = 340
 
 // numberPattern is the part of Java's DecimalFormat that format_number needs.
 type numberPattern struct {

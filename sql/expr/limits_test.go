@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+
 	"streamlab/columnar"
 	"streamlab/errs"
 )
@@ -34,6 +36,8 @@ func TestResultsTooLarge(t *testing.T) {
 		{"format_string", []Expr{StringLit("%99999999999d"), IntLit(1)}, "INVALID_FORMAT_STRING"},
 		{"format_string", []Expr{StringLit("%.2147483648f"), DoubleLit(1)}, "INVALID_FORMAT_STRING"},
 		{"format_string", []Expr{StringLit("%y"), IntLit(1)}, "INVALID_FORMAT_STRING"},
+		{"format_number", []Expr{DecimalLit(decimal128.FromI64(15), 2, 1), IntLit(1<<31 - 1)}, "VECTOR_SIZE_LIMIT_EXCEEDED"},
+		{"randstr", []Expr{IntLit(1<<31 - 1)}, "VECTOR_SIZE_LIMIT_EXCEEDED"},
 		{"rlike", []Expr{StringLit(strings.Repeat("a", 40) + "!"), StringLit(`^(?=a)(a+)+$`)}, "REGEX_TIMEOUT"},
 	} {
 		e, err := Build(c.name, c.args, conf)
@@ -47,6 +51,44 @@ func TestResultsTooLarge(t *testing.T) {
 		}
 		if !errs.Has(err, c.want) {
 			t.Errorf("%s: %v, want %s", e, err, c.want)
+		}
+	}
+}
+
+// Places of rounding far beyond every digit give 0 or the number, at once.
+func TestRoundFarBeyondTheDigits(t *testing.T) {
+	conf := Conf{ANSI: true, Zone: time.UTC}
+	for _, name := range []string{"round", "bround"} {
+		for _, a := range []Expr{DecimalLit(decimal128.FromI64(15), 2, 1), DecimalLit(decimal128.FromI64(-99), 2, 0), IntLit(7), BigIntLit(7), DoubleLit(1.5)} {
+			for _, places := range []int32{-1 << 31, -1<<31 + 1, -2_000_000_000, -100, 100, 2_000_000_000, 1<<31 - 1} {
+				e, err := Build(name, []Expr{a, IntLit(places)}, conf)
+				if err != nil {
+					t.Fatalf("%s(%s, %d): %v", name, a, places, err)
+				}
+				p, err := Compile([]Expr{e}, nil, conf)
+				if err != nil {
+					t.Fatalf("%s: %v", e, err)
+				}
+				out, err := p.Eval(nil, columnar.AllRows(1))
+				if err != nil {
+					t.Fatalf("%s: %v", e, err)
+				}
+				v := out[0]
+				zero := false
+				switch v.Phys {
+				case columnar.PDec:
+					zero = v.Dec[0].Sign() == 0
+				case columnar.PI32:
+					zero = v.I32[0] == 0
+				case columnar.PI64:
+					zero = v.I64[0] == 0
+				default:
+					zero = v.F64[0] == 0
+				}
+				if zero != (places < 0) {
+					t.Errorf("%s: zero: %t", e, zero)
+				}
+			}
 		}
 	}
 }

@@ -384,10 +384,11 @@ func saturate(x float64) int64 {
 
 // roundDecimal rounds n of scale from to a number of places and gives it at scale to.
 func roundDecimal(n decimal128.Num, from, places, to int32, mode rounding) (decimal128.Num, bool) {
-	drop := from - places
-	if drop <= 0 {
+	if places >= from {
 		return decMulPow(n, to-from)
 	}
+	places = max(places, -80) // farther than the digits of a decimal reach all places are alike
+	drop := from - places
 	b := n.BigInt()
 	p := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(drop)), nil)
 	q, m := new(big.Int).QuoRem(b, p, new(big.Int))

@@ -308,6 +308,9 @@ func buildRandStr(c *Call) (Expr, error) {
 	const alphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	return randomCall(c, "randstr", tString, c.Text(), 1, func(g randomRow) Kernel {
 		return bytesRows(func(r *row, dst []byte) ([]byte, error) {
+			if err := fitsText(int64(len(dst)) + int64(n)); err != nil {
+				return dst, err
+			}
 			for k := range uint64(n) {
 				dst = append(dst, alphabet[g.at(r, k)%uint64(len(alphabet))])
 			}

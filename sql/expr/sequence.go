@@ -88,7 +88,7 @@ func integralSequence(r *row, a *Appender) error {
 	if err := fitsArray("sequence", n); err != nil {
 		return err
 	}
-	if err := fitsText(a.size() + int64(n)); err != nil { // an element has a byte at least
+	if err := fitsText(a.size() + int64(n)*a.Kid(0).width()); err != nil { // before a second is lost with it
 		return err
 	}
 	for k := range int64(n) {
