@@ -34,7 +34,7 @@ func newStatusCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status LAB",
 		Short: "Say how far each query has come",
-		Args:  cobra.ExactArgs(1),
+		Args:  exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, err := a.open(cmd.Context(), args[0])
 			if err != nil {
@@ -90,7 +90,7 @@ func newProgressCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "progress LAB QUERY",
 		Short: "Print stored progress, one JSON a line",
-		Args:  cobra.ExactArgs(2),
+		Args:  exactly(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.look(cmd, args, func(x *looking) error {
 				from, to := x.cp.Retained()

@@ -52,7 +52,7 @@ func newConfigCommand(a *app) *cobra.Command {
 		},
 	}
 	set := &cobra.Command{
-		Use: "set KEY VALUE", Short: "Change one setting", Args: cobra.ExactArgs(2),
+		Use: "set KEY VALUE", Short: "Change one setting", Args: exactly(2),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, text string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 1 {
 				s, _ := config.Find(args[0])

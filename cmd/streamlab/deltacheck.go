@@ -17,7 +17,7 @@ func newDeltaCommand(a *app) *cobra.Command {
 		Use:   "check TABLE",
 		Short: "Hold the log of a Delta table against its files",
 		Long:  "Walks the log, reads every live file and compares sizes, statistics, deletion vectors, checkpoints and checksums. Changes nothing; exit code 3 if something is wrong.",
-		Args:  cobra.ExactArgs(1),
+		Args:  exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root, err := filepath.Abs(args[0])
 			if err != nil {

@@ -45,7 +45,7 @@ func (a *app) addReference(docs *cobra.Command) {
 		}},
 		&cobra.Command{Use: "commands", Short: "The reference of all commands, as Markdown", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { reference(a.out, cmd.Root()); return nil }},
-		&cobra.Command{Use: "man DIR", Short: "Write a manual page for each command into a folder", Args: cobra.ExactArgs(1),
+		&cobra.Command{Use: "man DIR", Short: "Write a manual page for each command into a folder", Args: exactly(1),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				if err := os.MkdirAll(args[0], 0o755); err != nil {
 					return err

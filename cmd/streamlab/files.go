@@ -30,7 +30,7 @@ func newOrphansCommand(a *app) *cobra.Command {
 		Long: "Files of a file sink that its log, the folder _spark_metadata, does not name: what a crash before a commit has\n" +
 			"left, and what the option retention has let drop out of the log. Readers that use the log do not see them. Files\n" +
 			"that are not the sink's by their name, links and what they lead to are left alone.",
-		Args: cobra.ExactArgs(1),
+		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			list, err := files.Orphans(args[0])
 			if err != nil {

@@ -71,7 +71,7 @@ func newExplainCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain LAB QUERY",
 		Short: "Show the plan of a query and what its sink promises",
-		Args:  cobra.ExactArgs(2),
+		Args:  exactly(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, err := a.open(cmd.Context(), args[0])
 			if err != nil {

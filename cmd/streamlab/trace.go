@@ -36,7 +36,7 @@ func newTraceCommand(a *app) *cobra.Command {
 		Long: "The batch is run again from its stored offsets and the state before it. Checkpoint and sink stay as they are.\n" +
 			"Each stage gives its first rows, and as many to which something happened: late, left out, duplicate, held back.\n" +
 			"With -o jsonl: a line of kind trace, one of kind stage for each operator, one of kind row for each row.",
-		Args: cobra.ExactArgs(2),
+		Args: exactly(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o := engine.TraceOptions{Rows: f.limit, Key: map[string]string{}}
 			if f.limit < 1 || f.limit > traceLimit {
