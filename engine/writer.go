@@ -89,7 +89,7 @@ func (s batchSink) Close() error { return nil }
 
 func (s batchSink) AddBatch(ctx context.Context, b sinks.Batch) error {
 	err := safego.Call("foreachBatch", func() error { return s.f(ctx, b) })
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !exec.BeforeRows(err) {
 		return errs.Wrap(err, "FOREACH_BATCH_USER_FUNCTION_ERROR", "reason", err.Error())
 	}
 	return err

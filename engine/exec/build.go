@@ -19,6 +19,9 @@ type builder struct {
 	conf  Conf
 	taps  []*tap              // of the nodes that are built and have no node above them yet, if traced
 	marks map[operator]inMark // watermark that leaves an operator
+	// byRow are conditions of scans that compare with the value of a scalar subquery.
+	byRow map[*plan.Scan][]expr.Expr
+	rows  map[*plan.SingleRow]*theRow // of these subqueries
 }
 
 func (b *builder) mark(o operator) inMark { return b.marks[o] }
@@ -205,7 +208,11 @@ func (b *builder) node(n plan.Node) (operator, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &singleRow{child: child, schema: x.Out, pos: x.Pos}, nil
+		o := &singleRow{child: child, schema: x.Out, pos: x.Pos}
+		if row := b.rows[x]; row != nil {
+			row.at = o
+		}
+		return o, nil
 	case *plan.Window:
 		return b.window(x)
 	case *plan.MapGroups:
@@ -229,6 +236,14 @@ func (b *builder) scan(x *plan.Scan) (operator, error) {
 			s.filtered = true
 			if _, err := s.filters.get(0); err != nil {
 				return nil, err
+			}
+		}
+		if es := b.byRow[x]; es != nil {
+			if s.filtered {
+				es = append(append([]expr.Expr{}, x.Filters...), es...)
+			}
+			s.byRow = func() (*expr.Program, error) {
+				return expr.Compile([]expr.Expr{withRows(and(es))}, x.Out, b.conf.Expr)
 			}
 		}
 		b.p.scans = append(b.p.scans, s)
@@ -269,17 +284,17 @@ func (b *builder) pushDown(n plan.Node, conditions []expr.Expr) plan.Node {
 	if !ok || len(s.Filters) > 0 || s.Stream != nil && !appliesFilters(s.Stream) && s.Stream.Format != "parquet" && s.Stream.Format != "delta" {
 		return n
 	}
-	if s.Stream != nil && s.Stream.Format != "delta" && b.conf.Get != nil {
-		key := "spark.sql." + s.Stream.Format + ".filterPushdown"
-		if b.conf.Get(key+".enabled") == "false" || b.conf.Get(key) == "false" {
-			return n
-		}
+	if s.Stream != nil && s.Stream.Format != "delta" && !b.pushes(s.Stream) {
+		return n
 	}
 	c := *s
 	for _, e := range conditions {
 		if simpleCondition(e) {
 			c.Filters = append(c.Filters, e)
 		}
+	}
+	if es := b.byRow[s]; es != nil {
+		b.byRow[&c] = es
 	}
 	return &c
 }

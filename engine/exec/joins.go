@@ -9,6 +9,7 @@ func (b *builder) join(x *plan.Join) (operator, error) {
 	if ls && rs {
 		return b.streamJoin(x)
 	}
+	x = b.byTheRow(x)
 	l, err := b.build(x.Left)
 	if err != nil {
 		return nil, err

@@ -307,9 +307,17 @@ type singleRow struct {
 }
 
 func (o *singleRow) open(r *run) (int, error) {
+	if err := o.fill(r); err != nil {
+		return 0, &subqueryError{err}
+	}
+	return 1, nil
+}
+
+// fill computes the row.
+func (o *singleRow) fill(r *run) error {
 	n, err := o.child.open(r)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	o.buf = newRowsBuffer(o.schema)
 	for p := range n {
@@ -321,7 +329,7 @@ func (o *singleRow) open(r *run) (int, error) {
 			return nil
 		})
 		if err != nil {
-			return 0, err
+			return err
 		}
 	}
 	if o.buf.n == 0 {
@@ -331,7 +339,7 @@ func (o *singleRow) open(r *run) (int, error) {
 		}
 		o.buf.n = 1
 	}
-	return 1, nil
+	return nil
 }
 
 func (o *singleRow) part(r *run, w, p int, to emit) error { return pushRows(o.buf.vecs(), 1, to) }

@@ -81,8 +81,10 @@ type scan struct {
 	// filters are conditions that the format applies while reading: rows that fail do not count as input.
 	filters  perWorker[*expr.Program]
 	filtered bool
-	where    []catalog.Predicate // conditions that also stand above the scan
-	silent   bool                // the same rows are counted by another scan
+	// byRow, if set, makes these and the conditions that compare with scalar subqueries for a batch.
+	byRow  func() (*expr.Program, error)
+	where  []catalog.Predicate // conditions that also stand above the scan
+	silent bool                // the same rows are counted by another scan
 	// limited says that a limit above may leave rows unread: then chunks are the counted rows of each worker's
 	// last chunk.
 	limited bool
@@ -131,14 +133,14 @@ func (s *scan) part(r *run, w, p int, to emit) error {
 		}
 		keep = func(sel columnar.Sel) { **at = sel }
 	}
-	if s.filtered {
-		prog, err := s.filters.get(w)
+	if s.filtered || s.byRow != nil {
+		prog, err := s.condition(w)
 		if err != nil {
 			return err
 		}
-		(*prog).Begin(r.exprTask(p))
+		prog.Begin(r.exprTask(p))
 		return s.read(r, s.inputs(r)[p], nil, func(c *chunk) error {
-			sel, err := (*prog).Select(c.cols, c.sel)
+			sel, err := prog.Select(c.cols, c.sel)
 			if err != nil || sel.N == 0 {
 				return err
 			}
@@ -156,6 +158,18 @@ func (s *scan) part(r *run, w, p int, to emit) error {
 		})
 	}
 	return s.read(r, s.inputs(r)[p], count, to)
+}
+
+// condition is what worker w leaves rows out by.
+func (s *scan) condition(w int) (*expr.Program, error) {
+	if s.byRow != nil {
+		return s.byRow()
+	}
+	prog, err := s.filters.get(w)
+	if err != nil {
+		return nil, err
+	}
+	return *prog, nil
 }
 
 // rowByRow passes the rows of a chunk on one at a time.
