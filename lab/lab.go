@@ -267,12 +267,21 @@ func (d *decoder) flag(key string, b *bool) func(*value) {
 	}
 }
 
+// list gives the entries of a list; nothing is an empty list. Anything else would be lost without a word: it is
+// refused.
+func (d *decoder) list(key, expected string, v *value) []*value {
+	if v.kind != listKind && !v.isNull {
+		d.fail(v.pos, "LAB_VALUE", "key", key, "expected", expected)
+	}
+	return v.list
+}
+
 func (d *decoder) texts(key string, v *value) []string {
 	if v.kind == scalarKind && !v.isNull {
 		return []string{d.text(key, v).Value}
 	}
 	out := []string{}
-	for _, e := range v.list {
+	for _, e := range d.list(key, "a text or a list of texts", v) {
 		out = append(out, d.text(key, e).Value)
 	}
 	return out
@@ -357,9 +366,9 @@ func (d *decoder) source(l *Lab, name Text, v *value) {
 		"share":         d.flag("share", &s.Share),
 		"rows": func(v *value) {
 			rowsAt = v.pos
-			for _, batch := range v.list {
+			for _, batch := range d.list("rows", "a list of micro-batches, each a list of rows", v) {
 				var rows [][]any
-				for _, row := range batch.list {
+				for _, row := range d.list("rows", "a list of micro-batches, each a list of rows", batch) {
 					rows = append(rows, d.row(row))
 				}
 				s.Rows = append(s.Rows, rows)
@@ -387,7 +396,7 @@ func (d *decoder) source(l *Lab, name Text, v *value) {
 
 func (d *decoder) row(v *value) []any {
 	out := make([]any, 0, len(v.list))
-	for _, c := range v.list {
+	for _, c := range d.list("rows", "a list of values for each row", v) {
 		out = append(out, plain(c))
 	}
 	return out
@@ -444,7 +453,7 @@ func (d *decoder) table(l *Lab, name Text, v *value) {
 		"options": d.options("options", &t.Options),
 		"rows": func(v *value) {
 			t.Rows = [][]any{}
-			for _, row := range v.list {
+			for _, row := range d.list("rows", "a list of rows", v) {
 				t.Rows = append(t.Rows, d.row(row))
 			}
 		},

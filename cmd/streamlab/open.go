@@ -104,6 +104,24 @@ func (a *app) tableOf(kind string, columns []string, rows [][]string, isNull fun
 			a.json(a.out, m)
 		}
 		return nil
+	case "yaml":
+		cols := make([]field, len(columns))
+		for i, c := range columns {
+			cols[i].name = c
+		}
+		out := a.records(kind, cols)
+		for n, r := range rows {
+			values := make([]any, len(r))
+			for i, t := range r {
+				if !isNull(n, i) {
+					values[i] = t
+				}
+			}
+			if err := out.add(values...); err != nil {
+				return err
+			}
+		}
+		return out.end()
 	case "csv":
 		w := csv.NewWriter(a.out)
 		if !a.noHeaders {
