@@ -179,7 +179,7 @@ func (c *Checkpoint) open() error {
 		}
 		return nil
 	}
-	if c.planned >= 0 || c.head >= 0 {
+	if c.planned >= 0 || c.head >= 0 || c.salvage != nil { // whoever salvages changes nothing, nor begins anew
 		return corrupt(c.dir, "META is missing", nil)
 	}
 	if err := createAnchor(c.dir, c.ends()); err != nil {

@@ -227,3 +227,19 @@ func TestCheckpointCommandsOfADamagedOne(t *testing.T) {
 	x.want(0, "", "run", x.lab)
 	x.want(0, "batch      6 of q", "checkpoint", "show", x.lab, "q")
 }
+
+// Asking what a damaged checkpoint still holds must not make a new one of it.
+func TestVerifyLeavesACheckpointWithoutMetaDamaged(t *testing.T) {
+	x := newCounted(t)
+	meta := filepath.Join(x.dir, "c", "META")
+	if err := os.Remove(meta); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		x.want(8, "CHECKPOINT_CORRUPT", "checkpoint", "verify", x.lab, "q")
+	}
+	if _, err := os.Stat(meta); err == nil {
+		t.Error("META was made anew")
+	}
+	x.want(8, "CHECKPOINT_CORRUPT", "run", x.lab)
+}
