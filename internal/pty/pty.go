@@ -165,12 +165,23 @@ func (t *Terminal) Press(keys string) error {
 	return err
 }
 
-// Close hangs up, as a terminal window that is closed does, and waits for the program to end.
+// Close hangs up, as a terminal window that is closed does, and waits for the program to end. What does not end
+// within five seconds is killed, descendants too: one that lives on would hold the terminal.
 func (t *Terminal) Close() error {
-	for _, pid := range Processes(t.Cmd.Process.Pid) {
+	all := Processes(t.Cmd.Process.Pid)
+	for _, pid := range all {
 		_ = syscall.Kill(pid, syscall.SIGHUP)
+		_ = syscall.Kill(pid, syscall.SIGCONT) // a suspended one hears it too
 	}
-	err := t.Cmd.Wait()
+	ended := safego.Go("pseudo terminal program", t.Cmd.Wait)
+	select {
+	case <-ended.Done():
+	case <-time.After(5 * time.Second):
+	}
+	for _, pid := range all {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	err := ended.Wait()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		err = nil // it was told to

@@ -41,8 +41,8 @@ func Options(format string) []sources.OptionDoc {
 		{Name: "multiLine", Default: "false", Doc: "Records may span lines."},
 		{Name: "dateFormat", Doc: "Pattern of dates."}, {Name: "timestampFormat", Doc: "Pattern of timestamps."},
 		{Name: "timestampNTZFormat", Doc: "Pattern of timestamps without zone."},
-		{Name: "timeZone", Doc: "Zone of timestamps without one; default the session's."}, {Name: "locale", Default: "en-US"},
-		{Name: "encoding", Default: "UTF-8"}, {Name: "charset"}, {Name: "samplingRatio", Default: "1.0", Doc: "All records are looked at."},
+		{Name: "timeZone", Doc: "Zone of timestamps without one; default the session's."}, {Name: "locale", Default: "en-US", Doc: "Language of names of months and days; only English is known."},
+		{Name: "encoding", Default: "UTF-8", Doc: "Encoding of the text."}, {Name: "charset", Doc: "The same as encoding."}, {Name: "samplingRatio", Default: "1.0", Doc: "All records are looked at."},
 	}...)
 	flags := map[string][]string{
 		"json": {"primitivesAsString", "prefersDecimal", "dropFieldIfAllNull", "allowComments", "allowUnquotedFieldNames",
