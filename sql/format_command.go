@@ -38,14 +38,14 @@ func (f *formatter) statement(s Statement) {
 		case s.TimeZone:
 			f.put(" TIME ZONE ", quoteString(s.Value))
 		case s.HasValue:
-			f.put(" ", s.Key, " = ", s.Value)
+			f.put(" ", quoteKey(s.Key), " = ", s.Value)
 		case s.Key != "":
-			f.put(" ", s.Key)
+			f.put(" ", quoteKey(s.Key))
 		}
 	case *Reset:
 		f.put("RESET")
 		f.flag(s.Key != "", " ")
-		f.put(s.Key)
+		f.put(quoteKey(s.Key))
 	case *Describe:
 		f.describe(s)
 	case *Show:

@@ -123,6 +123,14 @@ func unquoteKey(k string) string {
 	return k
 }
 
+// quoteKey writes the name of a setting so that unquoteKey reads it.
+func quoteKey(k string) string {
+	if !strings.Contains(k, "`") {
+		return k
+	}
+	return "`" + strings.ReplaceAll(k, "`", "``") + "`"
+}
+
 // set reads SET, SET key, SET key = value, whose value is any text, SET TIME ZONE and SET VARIABLE.
 func (p *parser) set() Statement {
 	start := p.next().Start

@@ -155,7 +155,7 @@ func hidden(r rune) bool {
 		return true
 	case r >= 0xe0000 && r <= 0xe0fff:
 		return true
-	case r < 0x2000 && r != 0xad && r != 0x61c && r != 0x180e:
+	case r < 0x600 && r != 0xad:
 		return false
 	}
 	return unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs)
