@@ -351,12 +351,15 @@ func (p *player) photograph(batch int64) (stop func()) {
 	from := p.checkpoint()
 	to := p.work + ".before-commit-" + filepath.Base(from)
 	return fault.Watch("commit.before", func() {
-		_ = os.RemoveAll(to)
-		if os.CopyFS(to, os.DirFS(from)) == nil {
-			if p.images == nil {
-				p.images = map[string]image{}
+		for range 50 { // the store's own housekeeping may take a file away meanwhile
+			_ = os.RemoveAll(to)
+			if os.CopyFS(to, os.DirFS(from)) == nil {
+				if p.images == nil {
+					p.images = map[string]image{}
+				}
+				p.images[from] = image{batch, to}
+				return
 			}
-			p.images[from] = image{batch, to}
 		}
 	})
 }

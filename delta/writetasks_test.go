@@ -54,7 +54,11 @@ func TestWriteOfManyPartitions(t *testing.T) {
 		if _, err := txn.Commit(Operation{Name: "WRITE"}, w.Actions()); err != nil {
 			t.Fatal(err)
 		}
-		if few := size <= heldRows; few != (len(w.Adds) <= 1) && workers(parts) > 1 {
+		most := workers(parts) // a quick worker may take the partitions of a slow one too
+		if size <= heldRows {
+			most = 1
+		}
+		if len(w.Adds) > most {
 			t.Errorf("%d rows a partition: %d files", size, len(w.Adds))
 		}
 		s, err := l.Snapshot()
