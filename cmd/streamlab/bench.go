@@ -175,8 +175,11 @@ func newBenchProbe(a *app) *cobra.Command {
 					return err
 				}
 				figures, err := p.Run(cmd.Context(), how)
-				if err != nil {
+				if err != nil && len(figures) == 0 {
 					return err
+				}
+				if err != nil {
+					a.report(err)
 				}
 				for _, f := range figures {
 					target, ok := "", ""
