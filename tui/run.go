@@ -61,7 +61,7 @@ func RunContext(ctx context.Context, opts Options) error {
 		opts.Out = os.Stdout
 	}
 	opts.theme = term.ThemeFor(opts.Look, os.Getenv)
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	t, err := term.Open(opts.In, opts.Out)
 	if err != nil {
@@ -74,7 +74,10 @@ func RunContext(ctx context.Context, opts Options) error {
 	if opts.Mouse {
 		t.Mouse(true)
 	}
-	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(opts.In), tea.WithOutput(io.Discard), tea.WithoutRenderer())
+	// Signals end ctx. Bubble Tea's own handler would send a message to a loop that ctx may have ended already,
+	// and Run would wait for that handler for ever.
+	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(opts.In), tea.WithOutput(io.Discard), tea.WithoutRenderer(),
+		tea.WithoutSignalHandler())
 	t.Watch(func(w, h int) { p.Send(tea.WindowSizeMsg{Width: w, Height: h}) })
 	m.times = newTimes(os.Getenv("STREAMLAB_SCREEN_TIMES"))
 	_, err = p.Run()

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"os"
+	"os/signal"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -134,5 +137,33 @@ func TestOpenFromTheCommandLine(t *testing.T) {
 		if f := d.frame(); !strings.Contains(f, c.want) {
 			t.Errorf("%s: %q is not on the screen:\n%s", c.path, c.want, f)
 		}
+	}
+}
+
+// A signal that comes while the program ends by itself does not keep it: whichever is first, it ends.
+func TestASignalAtTheEndDoesNotHoldTheProgram(t *testing.T) {
+	mine := make(chan os.Signal, 100) // one that comes late must not end the tests
+	signal.Notify(mine, syscall.SIGTERM)
+	defer signal.Stop(mine)
+	for round := range 60 {
+		in, keys := io.Pipe()
+		out := &sink{wait: make(chan struct{})}
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() {
+			ended <- RunContext(ctx, Options{Gallery: screentest.Gallery{}, Workbench: screentest.New(), In: in, Out: out})
+		}()
+		out.await(t, 0, "clicks_1m")
+		go cancel()
+		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-ended:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("round %d did not end", round)
+		}
+		cancel()
+		keys.Close()
 	}
 }
