@@ -156,6 +156,19 @@ func latencyStart(_ context.Context, p Probing) ([]Figure, error) {
 	return []Figure{{Name: "start to first frame, lab of ten queries", Value: middle(ms), Unit: "ms", Target: 150}}, nil
 }
 
+// twoBatches runs two batches of each query of a lab and gives the path of its file.
+func (p Probing) twoBatches(ctx context.Context, text string) (path string, err error) {
+	if path, err = labFile(p.Scratch, "lab", text); err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, p.Program, "run", path, "--batches", "2", "--progress", "none")
+	cmd.Dir = p.Scratch
+	if raw, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, raw)
+	}
+	return path, nil
+}
+
 // latencyPages times the first page of a large state, of an SQL result and of the batches.
 func latencyPages(ctx context.Context, p Probing) ([]Figure, error) {
 	text := fmt.Sprintf(`lab: pages
@@ -165,14 +178,8 @@ queries:
   - {queryName: keys, sql: 'SELECT value AS k, count(*) AS n FROM r GROUP BY value', format: noop, outputMode: update, options: {checkpointLocation: %[1]s/keys}}
   - {queryName: rows, sql: 'SELECT value FROM r WHERE mod(value, 20) = 0', format: memory, outputMode: append, options: {checkpointLocation: %[1]s/rows}}
 `, p.Scratch)
-	path, err := labFile(p.Scratch, "lab", text)
-	if err != nil {
+	if _, err := p.twoBatches(ctx, text); err != nil {
 		return nil, err
-	}
-	fill := exec.CommandContext(ctx, p.Program, "run", path, "--batches", "2", "--progress", "none")
-	fill.Dir = p.Scratch
-	if raw, err := fill.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, raw)
 	}
 	var state, result, batches []float64
 	for range p.Rounds {
@@ -222,14 +229,9 @@ sources:
 queries:
   - {queryName: groups, sql: 'SELECT mod(value, 1000) AS k, count(*) AS n FROM r GROUP BY mod(value, 1000)', format: noop, outputMode: update, options: {checkpointLocation: %s/chk}}
 `, p.Scratch)
-	path, err := labFile(p.Scratch, "lab", text)
+	path, err := p.twoBatches(ctx, text)
 	if err != nil {
 		return nil, err
-	}
-	fill := exec.CommandContext(ctx, p.Program, "run", path, "--batches", "2", "--progress", "none")
-	fill.Dir = p.Scratch
-	if raw, err := fill.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, raw)
 	}
 	var ms []float64
 	for range p.Rounds {

@@ -99,15 +99,7 @@ func limitW8(files [][]string, outs []output) (int64, error) {
 			if seen[e.id>>6].Or(bit)&bit != 0 {
 				return
 			}
-			o := &outs[w]
-			o.i64(e.id)
-			o.i64(e.user)
-			o.text(e.kind)
-			o.f64(e.price)
-			o.i64(millis(e.ts) * 1000)
-			o.text(e.country)
-			o.bool(e.ok)
-			o.end()
+			outs[w].event(e)
 		})
 		if err != nil {
 			return 0, err
@@ -182,20 +174,24 @@ func limitW9(files [][]string, outs []output) (int64, error) {
 	return in, nil
 }
 
+// event gives out every column of an event as one row.
+func (o *output) event(e *event) {
+	o.i64(e.id)
+	o.i64(e.user)
+	o.text(e.kind)
+	o.f64(e.price)
+	o.i64(millis(e.ts) * 1000)
+	o.text(e.country)
+	o.bool(e.ok)
+	o.end()
+}
+
 // limitW12 gives out every column of every row.
 func limitW12(files [][]string, outs []output) (int64, error) {
 	in := int64(0)
 	for _, f := range files[0] {
 		n, err := eachEvent(f, len(outs), func(w int, e *event) {
-			o := &outs[w]
-			o.i64(e.id)
-			o.i64(e.user)
-			o.text(e.kind)
-			o.f64(e.price)
-			o.i64(millis(e.ts) * 1000)
-			o.text(e.country)
-			o.bool(e.ok)
-			o.end()
+			outs[w].event(e)
 		})
 		if err != nil {
 			return 0, err

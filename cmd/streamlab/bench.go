@@ -97,19 +97,11 @@ func newBenchCompare(a *app) *cobra.Command {
 				}
 			}
 			set.Say = func(s string) { fmt.Fprintln(a.err, s) }
-			var peers []*bench.Peer
-			for _, name := range peerNames {
-				if name == "none" {
-					continue
-				}
-				p, err := bench.OpenPeer(name, set.Scratch)
-				if err != nil {
-					return err
-				}
-				defer p.Close()
-				set.Say(p.Name + " " + p.Version)
-				peers = append(peers, p)
+			peers, stop, err := openPeers(peerNames, set)
+			if err != nil {
+				return err
 			}
+			defer stop()
 			head := []string{"workload", "variant", "M rows/s", "CPU s", "limit", "÷ limit"}
 			for _, p := range peers {
 				head = append(head, p.Name, "÷ "+p.Name)
@@ -153,6 +145,28 @@ func newBenchCompare(a *app) *cobra.Command {
 	c.Flags().IntVar(&set.Rounds, "rounds", 3, "interleaved rounds")
 	c.Flags().StringSliceVar(&peerNames, "peers", []string{"duckdb"}, "other engines: duckdb, spark, …; none for none")
 	return c
+}
+
+// openPeers starts the other engines of a comparison; stop ends them. The name none stands for none.
+func openPeers(names []string, set bench.Settings) (peers []*bench.Peer, stop func(), err error) {
+	stop = func() {
+		for _, p := range peers {
+			p.Close()
+		}
+	}
+	for _, name := range names {
+		if name == "none" {
+			continue
+		}
+		p, err := bench.OpenPeer(name, set.Scratch)
+		if err != nil {
+			stop()
+			return nil, nil, err
+		}
+		set.Say(p.Name + " " + p.Version)
+		peers = append(peers, p)
+	}
+	return peers, stop, nil
 }
 
 func newBenchProbe(a *app) *cobra.Command {

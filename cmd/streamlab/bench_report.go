@@ -26,18 +26,13 @@ func newBenchReport(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			set.Say = func(s string) { fmt.Fprintln(a.err, s) }
 			r := bench.Report{At: time.Now(), Rounds: set.Rounds}
-			var peers []*bench.Peer
-			for _, name := range peerNames {
-				if name == "none" {
-					continue
-				}
-				p, err := bench.OpenPeer(name, set.Scratch)
-				if err != nil {
-					return err
-				}
-				defer p.Close()
+			peers, stop, err := openPeers(peerNames, set)
+			if err != nil {
+				return err
+			}
+			defer stop()
+			for _, p := range peers {
 				r.Peers = append(r.Peers, p.Name+" "+p.Version)
-				peers = append(peers, p)
 			}
 			for _, w := range bench.Workloads() {
 				if len(only) > 0 && !slices.Contains(only, w.Name) {

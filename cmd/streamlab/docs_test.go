@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,6 +87,43 @@ func TestCompletionKnowsLabsQueriesAndValues(t *testing.T) {
 			t.Errorf("completion %s: %d %s", shell, code, said)
 		}
 	}
+}
+
+// The last batches of a checkpoint are completed, and looking for them changes nothing that is stored.
+func TestCompletionLooksIntoCheckpoints(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "l.yaml")
+	text := "sources: {r: {format: rate-micro-batch, options: {rowsPerBatch: 5}}}\n" +
+		"queries: [{queryName: q, sql: SELECT value FROM r, format: noop, options: {checkpointLocation: chk}}]\n"
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, said := call("run", path, "--batches", "3", "--progress", "none"); code != 0 {
+		t.Fatal(code, said)
+	}
+	before := filesIn(t, dir)
+	code, out, said := call("__complete", "checkpoint", "show", path, "q", "--batch", "")
+	if code != 0 || !strings.HasPrefix(out, "2\n1\n0\n") {
+		t.Errorf("%d %q %s", code, out, said)
+	}
+	if after := filesIn(t, dir); after != before {
+		t.Errorf("files changed:\n%s\nbefore:\n%s", after, before)
+	}
+}
+
+// filesIn lists the files below a folder with their sizes and times.
+func filesIn(t *testing.T, dir string) string {
+	var b strings.Builder
+	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+		if err == nil && !info.IsDir() {
+			fmt.Fprintln(&b, path, info.Size(), info.ModTime().UnixNano())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
 
 func TestSettings(t *testing.T) {

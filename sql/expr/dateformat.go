@@ -485,6 +485,49 @@ func digitRun(s []byte, most int) int {
 	return n
 }
 
+// number is the part that a field of digits sets and the values it may have, nil if it sets none. It notes what
+// the field says of other parts.
+func (p *dateParts) number(letter byte) (to *int64, lo, hi int64) {
+	switch letter {
+	case 'y':
+		p.hasYear = true
+		return &p.year, 1, 999999999
+	case 'M', 'L':
+		return &p.month, 1, 12
+	case 'd':
+		return &p.day, 1, 31
+	case 'D':
+		p.hasDoy = true
+		return &p.doy, 1, 366
+	case 'H':
+		p.hour12 = false
+		return &p.hour, 0, 23
+	case 'k':
+		return &p.hour, 1, 24
+	case 'K':
+		p.hour12 = true
+		return &p.hour, 0, 11
+	case 'h':
+		p.hour12 = true
+		return &p.hour, 1, 12
+	case 'm':
+		return &p.minute, 0, 59
+	case 's':
+		return &p.second, 0, 59
+	}
+	return nil, 0, 0
+}
+
+// wrap makes 0 of the last hour where hours count from 1.
+func (p *dateParts) wrap(letter byte) {
+	switch letter {
+	case 'k':
+		p.hour %= 24
+	case 'h':
+		p.hour %= 12
+	}
+}
+
 // parse reads one item and gives its length, or -1.
 func (it *dateItem) parse(s []byte, p *dateParts) int {
 	if lo, hi := it.width(); lo > 0 {
@@ -517,39 +560,13 @@ func (it *dateItem) parse(s []byte, p *dateParts) int {
 			*dst = v
 			return sign + n
 		}
-		switch it.letter {
-		case 'y':
-			if it.n == 2 {
-				v += 2000
-			}
-			p.hasYear = true
-			return in(&p.year, 1, 999999999)
-		case 'M', 'L':
-			return in(&p.month, 1, 12)
-		case 'd':
-			return in(&p.day, 1, 31)
-		case 'D':
-			p.hasDoy = true
-			return in(&p.doy, 1, 366)
-		case 'H':
-			p.hour12 = false
-			return in(&p.hour, 0, 23)
-		case 'k':
-			n := in(&p.hour, 1, 24)
-			p.hour %= 24
+		if it.letter == 'y' && it.n == 2 {
+			v += 2000
+		}
+		if to, lo, hi := p.number(it.letter); to != nil {
+			n := in(to, lo, hi)
+			p.wrap(it.letter)
 			return n
-		case 'K':
-			p.hour12 = true
-			return in(&p.hour, 0, 11)
-		case 'h':
-			p.hour12 = true
-			n := in(&p.hour, 1, 12)
-			p.hour %= 12
-			return n
-		case 'm':
-			return in(&p.minute, 0, 59)
-		case 's':
-			return in(&p.second, 0, 59)
 		}
 	}
 	switch it.letter {

@@ -23,8 +23,8 @@ const (
 // legacyLetters are those of Java's SimpleDateFormat, by which Spark 2.4 formatted.
 const legacyLetters = "GyYMLwWDdFEuaHkKhmsSzZX"
 
-// legacyCenturies is how many years before this one a year of two digits may lie.
-const legacyCenturies = 80
+// twoDigitYears is how many years before this one a year of two digits may lie.
+const twoDigitYears = 80
 
 // compileLegacyFormat reads a pattern of SimpleDateFormat. Texts read by it may go on behind the pattern, numbers
 // may have fewer or more digits than letters, and blanks may stand before a field.
@@ -271,43 +271,23 @@ func (it *dateItem) setLegacy(v int64, n int, p *dateParts) bool {
 		*to = v
 		return v >= lo && v <= hi
 	}
-	switch it.letter {
-	case 'y', 'Y':
-		p.hasYear = true
-		if it.n <= 2 && n == 2 {
-			first := int64(time.Now().Year()) - legacyCenturies
-			v += first / 100 * 100
-			if v < first {
-				v += 100
-			}
+	letter := it.letter
+	if letter == 'Y' {
+		letter = 'y'
+	}
+	if letter == 'y' && it.n <= 2 && n == 2 {
+		first := int64(time.Now().Year()) - twoDigitYears
+		v += first / 100 * 100
+		if v < first {
+			v += 100
 		}
-		return set(&p.year, 1, 999999999)
-	case 'M', 'L':
-		return set(&p.month, 1, 12)
-	case 'd':
-		return set(&p.day, 1, 31)
-	case 'D':
-		p.hasDoy = true
-		return set(&p.doy, 1, 366)
-	case 'H':
-		p.hour12 = false
-		return set(&p.hour, 0, 23)
-	case 'k':
-		ok := set(&p.hour, 1, 24)
-		p.hour %= 24
+	}
+	if to, lo, hi := p.number(letter); to != nil {
+		ok := set(to, lo, hi)
+		p.wrap(letter)
 		return ok
-	case 'K':
-		p.hour12 = true
-		return set(&p.hour, 0, 11)
-	case 'h':
-		p.hour12 = true
-		ok := set(&p.hour, 1, 12)
-		p.hour %= 12
-		return ok
-	case 'm':
-		return set(&p.minute, 0, 59)
-	case 's':
-		return set(&p.second, 0, 59)
+	}
+	switch letter {
 	case 'S':
 		ok := set(&p.frac, 0, 999)
 		p.frac *= 1_000_000

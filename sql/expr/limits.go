@@ -69,19 +69,7 @@ func (a *Appender) size() int64 {
 }
 
 // width is the bytes of one value whose kind has a fixed number of them, else 1.
-func (a *Appender) width() int64 {
-	switch a.v.Phys {
-	case columnar.PI16:
-		return 2
-	case columnar.PI32, columnar.PF32:
-		return 4
-	case columnar.PI64, columnar.PF64:
-		return 8
-	case columnar.PDec:
-		return 16
-	}
-	return 1
-}
+func (a *Appender) width() int64 { return int64(max(fixedWidth(a.v.Phys), 1)) }
 
 // checkEvery is how many elements a loop adds between two looks at the size.
 const checkEvery = 4096
