@@ -19,6 +19,7 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"streamlab/errs"
 	"streamlab/internal/safe"
@@ -138,11 +139,22 @@ func exitOf(err error) int {
 		return 4
 	case errs.Has(err, "STREAM_FAILED"):
 		return 1
+	case strings.HasPrefix(e.Condition, "CONFIG_") || e.Condition == "LAB_VALUE" && strings.HasPrefix(e.Params["key"], "--"):
+		return 2
 	case errs.Has(err, "INTERNAL_ERROR"):
 		return 70
 	}
+	var failed statementError
+	if errors.As(err, &failed) {
+		return 1
+	}
 	return 3
 }
+
+// statementError is what a statement of the user failed with, where the same error of a lab would be a refusal.
+type statementError struct{ error }
+
+func (e statementError) Unwrap() error { return e.error }
 
 // report prints errors on stderr: code, sentence, the line with a caret, what to try.
 func (a *app) report(err error) {
@@ -276,6 +288,9 @@ func (a *app) root() *cobra.Command {
 			if a.time != "" && a.time != "local" && a.time != "utc" {
 				return errs.New("LAB_VALUE", "key", "--time", "expected", "local or utc")
 			}
+			if err := notNegative(cmd); err != nil {
+				return err
+			}
 			if a.chdir != "" {
 				return os.Chdir(a.chdir)
 			}
@@ -314,6 +329,18 @@ func (a *app) root() *cobra.Command {
 		}
 	}
 	return c
+}
+
+// notNegative refuses numbers below zero: all of ours count something. Their defaults may be below zero, which
+// says that none was given.
+func notNegative(cmd *cobra.Command) error {
+	var err error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if t := f.Value.Type(); (t == "int" || t == "int64") && strings.HasPrefix(f.Value.String(), "-") {
+			err = errs.New("LAB_VALUE", "key", "--"+f.Name, "expected", "a number from 0")
+		}
+	})
+	return err
 }
 
 // unknownSubcommand answers a command that only groups others: help without arguments, else a refusal, where

@@ -114,7 +114,7 @@ func (a *app) sqliteSQL(ctx context.Context, args, statements []string) error {
 	for _, s := range statements {
 		ans, err := door.Ask(ctx, memory.Question{Text: s, Guarded: true, Views: views})
 		if err != nil {
-			return err
+			return statementError{err}
 		}
 		rows := make([][]string, len(ans.Rows))
 		for i, r := range ans.Rows {
@@ -233,11 +233,11 @@ func (a *app) sparkSQL(ctx context.Context, args []string, statements []string) 
 		}
 		df, err := on.Script(ctx, text, engine.Params{})
 		if err != nil {
-			return err
+			return statementError{err}
 		}
 		batches, schema, err := df.Collect(ctx)
 		if err != nil {
-			return err
+			return statementError{err}
 		}
 		if err := a.tableOf("row", schema.Names(), lab.Cells(batches, schema), nullsOf(batches, schema)); err != nil {
 			return err

@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,7 +54,10 @@ func newTraceCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if f.stage < 0 || f.stage > len(tr.Stages) {
+			if err := keysOfStages(tr, o.Key); err != nil {
+				return err
+			}
+			if f.stage > len(tr.Stages) {
 				return errs.New("LAB_VALUE", "key", "--stage", "expected", fmt.Sprintf("a number from 1 to %d", len(tr.Stages)))
 			}
 			return a.printTrace(args[1], tr, f)
@@ -64,6 +68,25 @@ func newTraceCommand(a *app) *cobra.Command {
 	c.Flags().StringArrayVar(&f.key, "key", nil, "COLUMN=VALUE: follow the rows with this value through all stages; may be repeated")
 	c.Flags().IntVar(&f.limit, "limit", 200, "rows of each stage, up to 100000")
 	return c
+}
+
+// keysOfStages refuses to follow a column that no stage has.
+func keysOfStages(tr *engine.Trace, keys map[string]string) error {
+	for key := range keys {
+		has := func(name string) bool { return strings.EqualFold(name, key) }
+		if !slices.ContainsFunc(tr.Stages, func(s exec.TraceStage) bool { return slices.ContainsFunc(s.Schema.Names(), has) }) {
+			var names []string
+			for _, s := range tr.Stages {
+				for _, n := range s.Schema.Names() {
+					if !slices.Contains(names, n) {
+						names = append(names, n)
+					}
+				}
+			}
+			return errs.New("LAB_VALUE", "key", "--key", "expected", "a column of a stage, which are "+strings.Join(names, ", "))
+		}
+	}
+	return nil
 }
 
 // replay traces a batch of a query that no program runs.
