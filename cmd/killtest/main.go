@@ -50,6 +50,7 @@ func main() {
 type loop struct {
 	bin, lab, dir string
 	broker        string // address
+	topic         string // of the Kafka sink
 	rng           *rand.Rand
 	out           *os.File // takes what the child prints; may be nil
 	hits          map[string]int

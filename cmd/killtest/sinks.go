@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"streamlab/internal/broker"
 	"streamlab/internal/wire"
@@ -98,7 +99,7 @@ var targets = []target{
 		query: `- queryName: kafka
     sql: SELECT CAST(n AS STRING) AS value FROM numbers
     format: kafka
-    options: {kafka.bootstrap.servers: embedded, topic: numbers, dedupHeader: true, checkpointLocation: chk/kafka}`,
+    options: {kafka.bootstrap.servers: embedded, topic: '{topic}', dedupHeader: true, checkpointLocation: chk/kafka}`,
 		count: (*loop).records,
 	},
 	{
@@ -148,7 +149,9 @@ func (l *loop) sink(t target, kills int) error {
 	if t.table != "" {
 		text += "tables:\n  " + t.table + "\n"
 	}
-	if err := os.WriteFile(s.lab, []byte(text+"queries:\n  "+t.query+"\n"), 0o644); err != nil {
+	s.topic = fmt.Sprintf("numbers-%d-%d", os.Getpid(), time.Now().Unix())
+	text += "queries:\n  " + strings.ReplaceAll(t.query, "{topic}", s.topic) + "\n"
+	if err := os.WriteFile(s.lab, []byte(text), 0o644); err != nil {
 		return err
 	}
 	var err error
@@ -157,7 +160,8 @@ func (l *loop) sink(t target, kills int) error {
 	}
 	defer s.out.Close()
 	if t.name == "kafka" {
-		// The broker outlives the child that is killed.
+		// The broker outlives the child that is killed. Its topic is new, so that one loop does not count another's
+		// records, and has one partition, whose order tells which micro-batch came when.
 		if s.broker = l.broker; s.broker == "" {
 			b, err := broker.Start(broker.CreateTopics())
 			if err != nil {
@@ -165,6 +169,9 @@ func (l *loop) sink(t target, kills int) error {
 			}
 			defer b.Close()
 			s.broker = b.Addr()
+		}
+		if err := s.createTopic(); err != nil {
+			return err
 		}
 	}
 	last, starts, err := s.grow(kills, "--trust")
@@ -297,17 +304,20 @@ func (l *loop) printed(last int) ([]tally, error) {
 	return a.end(last)
 }
 
+// createTopic makes the topic of the Kafka sink.
+func (l *loop) createTopic() error {
+	c := wire.New(wire.Config{Servers: []string{l.broker}})
+	defer c.Close()
+	return c.CreateTopic(context.Background(), l.topic, 1)
+}
+
 // records reads the topic.
 func (l *loop) records(last int) ([]tally, error) {
 	ctx := context.Background()
-	conf, err := wire.ReadConfig(func(name string) (string, bool) { return l.broker, name == "kafka.bootstrap.servers" })
-	if err != nil {
-		return nil, err
-	}
-	c := wire.New(conf)
+	c := wire.New(wire.Config{Servers: []string{l.broker}})
 	defer c.Close()
 	a := newAudit("topic")
-	q := wire.FetchRequest{Partition: wire.TopicPartition{Topic: "numbers"}, MaxBytes: 8 << 20}
+	q := wire.FetchRequest{Partition: wire.TopicPartition{Topic: l.topic}, MaxBytes: 8 << 20}
 	for {
 		f, err := c.Fetch(ctx, q, nil)
 		if err == nil {

@@ -13,6 +13,7 @@ package wire
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"net"
 	"os"
 	"strconv"
 	"strings"
@@ -36,8 +37,8 @@ type Config struct {
 }
 
 // ReadConfig reads Kafka's client settings; get finds an option by its name with "kafka." in front, without
-// regard to case. Errors: INVALID_OPTION, and UNSUPPORTED_FEATURE for what Go cannot do (Kerberos, Java key
-// stores).
+// regard to case. Errors: INVALID_OPTION, UNSUPPORTED_FEATURE for what Go cannot do (Kerberos, Java key
+// stores), and KAFKA_PASSWORD_IN_THE_CLEAR. What a name stands for is looked at when it is dialled.
 func ReadConfig(get func(name string) (string, bool)) (Config, error) {
 	text := func(name, def string) string {
 		if v, ok := get("kafka." + name); ok {
@@ -75,8 +76,22 @@ func ReadConfig(get func(name string) (string, bool)) (Config, error) {
 			return c, err
 		}
 	}
+	if c.inTheClear() {
+		for _, s := range c.Servers {
+			host, _, err := net.SplitHostPort(s)
+			if err != nil {
+				host = s
+			}
+			if ip := net.ParseIP(host); ip != nil && !ip.IsLoopback() {
+				return c, errs.New("KAFKA_PASSWORD_IN_THE_CLEAR", "address", s)
+			}
+		}
+	}
 	return c, nil
 }
+
+// inTheClear says that the password would travel as it is: PLAIN without TLS, which only the own machine may get.
+func (c Config) inTheClear() bool { return c.TLS == nil && c.SASL != nil && c.SASL.Name() == "PLAIN" }
 
 func invalid(option, value, requirement string) error {
 	return errs.New("INVALID_OPTION", "option", option, "value", value, "requirement", requirement)

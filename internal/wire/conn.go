@@ -16,6 +16,8 @@ import (
 	"github.com/segmentio/kafka-go/protocol/apiversions"
 	"github.com/segmentio/kafka-go/protocol/saslauthenticate"
 	"github.com/segmentio/kafka-go/protocol/saslhandshake"
+
+	"streamlab/errs"
 )
 
 // conn is a connection to one broker with one request at a time.
@@ -52,6 +54,11 @@ func dial(ctx context.Context, addr string, conf Config) (*conn, error) {
 		}
 		raw = t
 	}
+	if conf.inTheClear() && !loopback(raw.RemoteAddr()) {
+		// Asked here and not of the configured servers only: brokers name each other, and names stand for addresses.
+		raw.Close()
+		return nil, errs.New("KAFKA_PASSWORD_IN_THE_CLEAR", "address", addr)
+	}
 	c := &conn{addr: addr, c: raw, r: bufio.NewReaderSize(raw, 64<<10), client: conf.ClientID, timeout: conf.Timeout}
 	if c.timeout == 0 {
 		c.timeout = 30 * time.Second
@@ -61,6 +68,11 @@ func dial(ctx context.Context, addr string, conf Config) (*conn, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+func loopback(a net.Addr) bool {
+	t, ok := a.(*net.TCPAddr)
+	return ok && t.IP.IsLoopback()
 }
 
 // greet asks for the versions the broker speaks and authenticates.
