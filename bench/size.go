@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -271,4 +272,20 @@ func residentBytes(pid int) int64 {
 		return 0
 	}
 	return resident * int64(os.Getpagesize())
+}
+
+// proportionalBytes is the memory of a process, in which a page that n processes share counts as an n-th of one: the
+// sum over processes of one program is what they hold together. 0 where the system does not tell.
+func proportionalBytes(pid int) int64 {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(raw)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "Pss:" {
+			kib, _ := strconv.ParseInt(f[1], 10, 64)
+			return kib << 10
+		}
+	}
+	return 0
 }

@@ -177,9 +177,15 @@ func TestEndlessStatementsEnd(t *testing.T) {
 	if _, err := d.Ask(context.Background(), memory.Question{Text: "SELECT randomblob(900000000)", Guarded: true}); err == nil {
 		t.Error("a value of 900 MB was made")
 	}
-	a, err := d.Ask(context.Background(), memory.Question{Text: "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM r LIMIT 5000) SELECT n FROM r",
-		Limit: 1000, Count: 100_000})
-	if err != nil || len(a.Rows) != 1000 || a.Total != 5000 || !a.More {
-		t.Errorf("%v: %d rows of %d", err, len(a.Rows), a.Total)
+	for text, want := range map[string]int64{
+		"WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM r LIMIT 5000) SELECT n FROM r":        5000,
+		"WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM r LIMIT 5000) SELECT n FROM r -- all": 5000,
+		"WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM r LIMIT 5000) SELECT n, n FROM r;":    5000,
+		"WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM r) SELECT n FROM r":                   -1, // endless
+	} {
+		a, err := d.Ask(context.Background(), memory.Question{Text: text, Limit: 1000, Count: 100_000})
+		if err != nil || len(a.Rows) != 1000 || a.Total != want || !a.More {
+			t.Errorf("%s: %v: %d rows of %d", text, err, len(a.Rows), a.Total)
+		}
 	}
 }

@@ -82,6 +82,8 @@ func Guard(logDir string) int {
 	// The terminal sends ctrl+c and ctrl+\ to both processes: they are the child's to handle. Ignored
 	// only now, because a child inherits what is ignored.
 	signal.Ignore(syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTTOU)
+	// All that this process does from here on is wait: what starting left behind goes back to the system.
+	debug.FreeOSMemory()
 	wait := safego.Go("guard wait", cmd.Wait)
 	var told syscall.Signal
 	for done := false; !done; {
