@@ -32,27 +32,40 @@ type Probing struct {
 	Data    string // of Generate
 	Scratch string
 	Rounds  int
+	Only    []string // beginnings of the names of figures that are wanted; none is all
 	Say     func(string)
+}
+
+// wants says whether a figure is among those that are wanted.
+func (p Probing) wants(name string) bool {
+	for _, o := range p.Only {
+		if strings.HasPrefix(name, o) {
+			return true
+		}
+	}
+	return len(p.Only) == 0
 }
 
 // A Probe measures what is no workload.
 type Probe struct {
 	Name, About string
+	Gate        bool // a target that is missed is a failure
 	run         func(ctx context.Context, p Probing) ([]Figure, error)
 }
 
 // Probes are those that there are.
 func Probes() []Probe {
 	return []Probe{
-		{"open", "rows/s of a grouped stream, as fast as it can, with the workbench open ÷ headless, in turn by half seconds", probeOpen},
-		{"keys", "time from a key to its frame while 1,000,000 rows/s flow", probeKeys},
-		{"latency", "every budget of the screens: keys, frames, first pages, start, replay, what the screen costs", probeLatency},
-		{"idle", "CPU of a workbench with nothing to do", probeIdle},
-		{"size", "time of a batch at S and at 10 S groups, recovery (P4), bytes a group", probeSize},
-		{"cold", "from process start to the first row (P1)", probeCold},
-		{"ten", "ten queries over one source ÷ one (P2)", probeTen},
-		{"files", "memory and time of a million tiny files, a small batch beside many files", probeFiles},
-		{"resting", "CPU and memory of ten idle queries (P3)", probeResting},
+		{Name: "open", About: "rows/s of a grouped stream, as fast as it can, with the workbench open ÷ headless, in turn by half seconds", run: probeOpen},
+		{Name: "keys", About: "time from a key to its frame while 1,000,000 rows/s flow", run: probeKeys},
+		{Name: "latency", About: "every budget of the screens: keys, frames, first pages, start, replay, what the screen costs", run: probeLatency},
+		{Name: "idle", About: "CPU of a workbench with nothing to do", run: probeIdle},
+		{Name: "size", About: "time of a batch at S and at 10 S groups, recovery (P4), bytes a group", run: probeSize},
+		{Name: "doubling", About: "cost of a batch with ten times the state, history or files that it does not touch; fails above 1.3", Gate: true, run: probeDoubling},
+		{Name: "cold", About: "from process start to the first row (P1)", run: probeCold},
+		{Name: "ten", About: "ten queries over one source ÷ one (P2)", run: probeTen},
+		{Name: "files", About: "memory and time of a million tiny files, a small batch beside many files", run: probeFiles},
+		{Name: "resting", About: "CPU and memory of ten idle queries (P3)", run: probeResting},
 	}
 }
 

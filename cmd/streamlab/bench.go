@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"streamlab/bench"
+	"streamlab/errs"
 )
 
 func newBenchCommand(a *app) *cobra.Command {
@@ -183,6 +184,7 @@ func newBenchProbe(a *app) *cobra.Command {
 			}
 			how.Say = func(s string) { fmt.Fprintln(a.err, s) }
 			var out [][]string
+			var missed []string
 			for _, name := range args {
 				p, err := bench.FindProbe(name)
 				if err != nil {
@@ -204,16 +206,22 @@ func newBenchProbe(a *app) *cobra.Command {
 						}
 						if f.OK() {
 							ok = "met"
+						} else if p.Gate {
+							missed = append(missed, f.Name)
 						}
 					}
 					out = append(out, []string{f.Probe, f.Name, fmt.Sprintf("%.3g", f.Value), f.Unit, target, ok})
 				}
 			}
-			return a.table("probe", []string{"probe", "figure", "value", "unit", "target", ""}, out)
+			if err := a.table("probe", []string{"probe", "figure", "value", "unit", "target", ""}, out); err != nil || len(missed) == 0 {
+				return err
+			}
+			return errs.New("BENCH_TARGET_MISSED", "figures", strings.Join(missed, "; "))
 		}}
 	c.Flags().StringVar(&how.Data, "data", "bench/data", "folder of the files")
 	c.Flags().StringVar(&how.Scratch, "scratch", "", "folder for labs and checkpoints")
 	c.Flags().IntVar(&how.Rounds, "rounds", 3, "pairs of runs, or fifties of keys")
+	c.Flags().StringArrayVar(&how.Only, "only", nil, "beginning of a line of the probe, may be repeated (doubling)")
 	return c
 }
 
