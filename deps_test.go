@@ -16,7 +16,7 @@ sql/types: errs
 columnar: sql/types errs | xxh3
 sql: sql/types errs
 sql/catalog: columnar sql/types errs
-codec: columnar sql/types errs | parquet
+codec: columnar sql/types errs | parquet s2
 store: errs | badger
 sources: columnar sql/types errs
 sinks: columnar sql/types errs sources

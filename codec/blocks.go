@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/snappy"
 	"github.com/pierrec/lz4/v4"
 
@@ -256,10 +257,26 @@ func decodeBlocks(dst, src []byte) ([]byte, bool) {
 	return dst[:n], true
 }
 
+// quickSnappy makes blocks as snappy itself does. The module's own codec looks for longer matches: a twentieth
+// less text for twice the time.
+type quickSnappy struct{ compress.Codec }
+
+func (quickSnappy) Encode(dst, src []byte) []byte { return s2.EncodeSnappy(dst, src) }
+
+func (c quickSnappy) EncodeLevel(dst, src []byte, _ int) []byte { return c.Encode(dst, src) }
+
+// DecodeWithError keeps the module from turning a broken block into a panic.
+func (c quickSnappy) DecodeWithError(dst, src []byte) ([]byte, error) {
+	return compress.Decode(c.Codec, dst, src)
+}
+
 // The registry of the Parquet module is a plain map: it is filled before anything runs.
 var _ = registerCodecs()
 
 func registerCodecs() bool {
 	compress.RegisterCodec(compress.Codecs.Lz4, hadoopLZ4{})
+	if own, err := compress.GetCodec(compress.Codecs.Snappy); err == nil {
+		compress.RegisterCodec(compress.Codecs.Snappy, quickSnappy{own})
+	}
 	return true
 }

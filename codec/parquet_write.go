@@ -109,6 +109,7 @@ type leafWriter struct {
 	maxDef, maxRep int16
 	length         int  // of fixed byte arrays
 	varied         bool // values hardly repeat
+	texts          textDictionary
 
 	bools []bool
 	i32   []int32
@@ -189,7 +190,7 @@ func (p *ParquetWriter) write(cols []columnar.Vec, from, to int) error {
 			return err
 		}
 		p.rows += to - from
-		if p.rows >= rowGroupRows || p.rows%(32*1024) < to-from && p.group.TotalBytesWritten() >= rowGroupBytes {
+		if p.rows >= rowGroupRows || p.rows%(32*1024) < to-from && p.Buffered() >= rowGroupBytes {
 			return p.endGroup()
 		}
 		return nil
@@ -212,6 +213,15 @@ func (p *ParquetWriter) endGroup() error {
 	if p.group == nil {
 		return nil
 	}
+	for i, l := range p.leaves {
+		c, err := p.group.Column(i)
+		if err == nil {
+			err = l.texts.flush(c)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	err := p.group.Close()
 	p.group, p.rows = nil, 0
 	return err
@@ -222,7 +232,11 @@ func (p *ParquetWriter) Buffered() int64 {
 	if p.group == nil {
 		return 0
 	}
-	return p.group.TotalBytesWritten()
+	n := p.group.TotalBytesWritten()
+	for _, l := range p.leaves {
+		n += l.texts.bytes()
+	}
+	return n
 }
 
 // Close writes the footer. A second call does nothing.
@@ -409,6 +423,9 @@ func (l *leafWriter) write(c file.ColumnChunkWriter, v *columnar.Vec, t types.Da
 		l.f64 = pick(l.f64, v.F64, s.at, same[float64])
 		_, err = w.WriteBatch(l.f64, def, rep)
 	case *file.ByteArrayColumnChunkWriter:
+		if l.texts.takes(c, l) {
+			return l.texts.add(w, v, s, l.maxDef > 0)
+		}
 		l.bytes = l.bytes[:0]
 		for _, k := range s.at {
 			if k >= 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -79,12 +80,19 @@ func (t *Txn) writeParallel(ctx context.Context, ws []*dataWriter, parts []colum
 			first = back[i].writeTo(ws[0])
 		}
 	}
-	var all []written
-	for _, w := range ws {
-		if first == nil {
-			var done []written
-			done, first = w.finish()
-			all = append(all, done...)
+	done := make([][]written, len(ws))
+	if first == nil {
+		// Most of a file's pages are compressed when it is closed.
+		for k, w := range ws {
+			hs[k] = safego.Go("delta writer", func() (err error) {
+				done[k], err = w.finish()
+				return err
+			})
+		}
+		for _, h := range hs {
+			if err := h.Wait(); err != nil && first == nil {
+				first = err
+			}
 		}
 	}
 	if first != nil {
@@ -93,7 +101,7 @@ func (t *Txn) writeParallel(ctx context.Context, ws []*dataWriter, parts []colum
 		}
 		return nil, first
 	}
-	return all, nil
+	return slices.Concat(done...), nil
 }
 
 // part writes the rows of a partition, or leaves them in h if they are few.
