@@ -2,7 +2,6 @@ package codec
 
 import (
 	"bytes"
-	"encoding/binary"
 
 	"streamlab/columnar"
 	"streamlab/errs"
@@ -22,55 +21,6 @@ func (r *Reader) jsonSetup(err *error) {
 	o.anyEscape = r.flag("allowBackslashEscapingAnyCharacter", false, err)
 	o.controlChars = r.flag("allowUnquotedControlChars", false, err)
 	o.comments = r.flag("allowComments", false, err)
-}
-
-// objectPlan guesses which field comes next: records of one file nearly always have the same fields in the
-// same order, so the text of the name, quotes and colon is compared as bytes before it is looked at.
-type objectPlan struct {
-	guess  []guess
-	byName map[string]int
-}
-
-type guess struct {
-	key   []byte // "name":
-	child int    // -1: no such column
-	// The first 16 bytes of key as two words, and which of their bits count: most names fit.
-	word, mask [2]uint64
-}
-
-// at says whether the guess stands at i.
-func (g *guess) at(s []byte, i int) bool {
-	if len(s)-i >= 16 && len(g.key) <= 16 {
-		a, b := binary.LittleEndian.Uint64(s[i:]), binary.LittleEndian.Uint64(s[i+8:])
-		return (a^g.word[0])&g.mask[0]|(b^g.word[1])&g.mask[1] == 0
-	}
-	return len(s)-i >= len(g.key) && string(s[i:i+len(g.key)]) == string(g.key)
-}
-
-func newGuess(key []byte, child int) guess {
-	g := guess{key: append([]byte(nil), key...), child: child}
-	var w [16]byte
-	n := copy(w[:], key)
-	for k := range g.word {
-		g.word[k] = binary.LittleEndian.Uint64(w[8*k:])
-		if bytes := min(max(n-8*k, 0), 8); bytes > 0 {
-			g.mask[k] = ^uint64(0) >> (64 - 8*bytes)
-		}
-	}
-	return g
-}
-
-const maxGuess = 256
-
-// newObjectPlan plans the fields of a struct; the child except is not read from the text.
-func newObjectPlan(kids []*column, except int) *objectPlan {
-	p := &objectPlan{byName: make(map[string]int, len(kids))}
-	for i, k := range kids {
-		if i != except {
-			p.byName[k.name] = i
-		}
-	}
-	return p
 }
 
 // A verdict says how a value fitted.
@@ -93,7 +43,8 @@ type jsonDecoder struct {
 	deep int
 
 	crossed bool // space has passed over a line end
-	misses  int  // records in a row that Ahead could not read
+	misses  int  // records in a row that Run could not read
+	padded  bool // s has pad zeros behind its end
 }
 
 const maxDepth = 512
@@ -110,38 +61,6 @@ func (d *jsonDecoder) Record(rec []byte) error {
 	}
 	return d.top(rec)
 }
-
-// Ahead reads the record at s[at:] if it is an object that fits and ends with its line, without looking for
-// the end of the line before: nothing that it accepts can hold a line end. It returns where the next record
-// begins; not ok says nothing about the record, which Record has to read then.
-func (d *jsonDecoder) Ahead(s []byte, at int) (next int, ok bool) {
-	o := &d.r.json
-	if d.misses > maxMisses || s[at] != '{' || o.comments || o.controlChars || o.anyEscape {
-		return 0, false
-	}
-	d.room()
-	d.s, d.i, d.fail, d.deep, d.crossed = s, at+1, nil, 0, false
-	v := d.object(d.plan, d.cols, d.row)
-	if next = d.i; v == fits && !d.crossed && next < len(s) {
-		if s[next] == '\r' && next+1 < len(s) {
-			next++
-		}
-		if s[next] == '\n' {
-			d.misses = 0
-			d.row++
-			return next + 1, true
-		}
-	}
-	d.misses++
-	for _, c := range d.cols {
-		c.forget(d.row)
-	}
-	return 0, false
-}
-
-// maxMisses is after how many records in a row Ahead gives up: of a file that is written otherwise each
-// record would be read twice.
-const maxMisses = 16
 
 // Document reads the first value of a text.
 func (d *jsonDecoder) Document(text []byte) error { return d.Record(text) }
@@ -272,38 +191,85 @@ func (d *jsonDecoder) object(plan *objectPlan, kids []*column, r int) verdict {
 }
 
 func (d *jsonDecoder) fields(plan *objectPlan, kids []*column, r int) verdict {
-	s := d.s
-	if d.i < len(s) && s[d.i] != '"' {
-		d.space()
+	from, k := d.i, 0
+	if d.padded {
+		var v verdict
+		if k, v = d.steps(plan, r); v != fits {
+			if v == broken {
+				return broken
+			}
+			return max(partial, d.members(plan, kids, r, k, from))
+		}
 	}
-	if d.i < len(s) && s[d.i] == '}' {
+	s := d.s
+	if k == 0 {
+		if d.i < len(s) && s[d.i] != '"' {
+			d.space()
+		}
+		if d.i < len(s) && s[d.i] == '}' {
+			d.i++
+			return fits
+		}
+	} else if d.i < len(s) && s[d.i] == '}' {
 		d.i++
 		return fits
 	}
+	return d.members(plan, kids, r, k, from)
+}
+
+// members reads fields k and on of an object, from the name of field 0 or from what follows the value of field
+// k-1. from is where the text before the name begins.
+func (d *jsonDecoder) members(plan *objectPlan, kids []*column, r, k, from int) verdict {
+	s := d.s
 	all := fits
-	for k := 0; ; k++ {
-		child := -1
-		if k < len(plan.guess) {
-			if g := &plan.guess[k]; g.at(s, d.i) {
-				d.i += len(g.key)
-				child = g.child
-				goto value
+	for ; ; k++ {
+		if k > 0 {
+			from = d.i
+			if d.i >= len(s) || s[d.i] != ',' {
+				d.space()
+				if d.i >= len(s) {
+					return broken
+				}
+				if s[d.i] == '}' {
+					d.i++
+					return all
+				}
+				if s[d.i] != ',' {
+					return broken
+				}
+			}
+			d.i++
+			if d.i < len(s) && (s[d.i] <= ' ' || d.r.json.comments) {
+				d.space()
 			}
 		}
-		{
-			start := d.i
+		child, known := -1, false
+		for n := k; n < len(plan.guess) && n <= k+mostLeftOut; n++ {
+			if g := &plan.guess[n]; g.at(s, d.i) {
+				d.i += len(g.key)
+				k, child, known = n, g.child, true
+				break
+			}
+		}
+		start := d.i
+		if !known {
 			name, ok := d.key()
 			if !ok {
 				return broken
 			}
-			if c, known := plan.byName[string(name)]; known {
+			if c, is := plan.byName[string(name)]; is {
 				child = c
 			}
-			d.learn(plan, k, start, name, child)
+			text := s[start:d.i]
+			if len(text) != len(name)+3 || text[0] != '"' {
+				known = true // not written plainly
+			}
 		}
-	value:
 		if d.i < len(s) && s[d.i] <= ' ' || d.r.json.comments {
 			d.space()
+		}
+		if !known {
+			plan.learn(kids, k, child, s[from:d.i], start-from)
 		}
 		var v verdict
 		if child < 0 {
@@ -317,41 +283,6 @@ func (d *jsonDecoder) fields(plan *objectPlan, kids []*column, r int) verdict {
 			}
 			all = partial
 		}
-		if d.i < len(s) && s[d.i] == ',' {
-			d.i++
-			if d.i < len(s) && (s[d.i] <= ' ' || d.r.json.comments) {
-				d.space()
-			}
-			continue
-		}
-		d.space()
-		if d.i >= len(s) {
-			return broken
-		}
-		switch s[d.i] {
-		case '}':
-			d.i++
-			return all
-		case ',':
-			d.i++
-			d.space()
-		default:
-			return broken
-		}
-	}
-}
-
-// learn keeps the text of a plainly written name for the next records.
-func (d *jsonDecoder) learn(plan *objectPlan, k, start int, name []byte, child int) {
-	text := d.s[start:d.i]
-	if k >= maxGuess || k > len(plan.guess) || len(text) != len(name)+3 || text[0] != '"' {
-		return
-	}
-	g := newGuess(text, child)
-	if k == len(plan.guess) {
-		plan.guess = append(plan.guess, g)
-	} else {
-		plan.guess[k] = g
 	}
 }
 

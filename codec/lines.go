@@ -27,7 +27,12 @@ const (
 	maxDocument = 1 << 30 // a file that is one text
 )
 
-const blockSize = 1 << 20
+// blockSize is how much of a file is read at a time: what is read should still be in the core's own cache when its
+// records are. overhang is how much is read behind the end of a part, for the record that crosses it.
+const (
+	blockSize = 256 << 10
+	overhang  = 4 << 10
+)
 
 // Input is a part of a file. A record belongs to the part in which it begins.
 type Input struct {
@@ -110,7 +115,8 @@ func (g *guard) Read(p []byte) (int, error) {
 	return n, err
 }
 
-var blocks = sync.Pool{New: func() any { b := make([]byte, blockSize); return &b }}
+// blocks have room for pad bytes behind their length.
+var blocks = sync.Pool{New: func() any { b := make([]byte, blockSize, blockSize+pad); return &b }}
 
 // Read reads the records of a part into d. full is called whenever d has many rows; it may Take them. An
 // error is FAILED_READ_FILE with the cause inside, or the context's, or that of full.
@@ -182,9 +188,9 @@ func (r *Reader) document(d Decoder, src io.Reader, path string, full func() err
 	return full()
 }
 
-// aheader is a decoder that can read a record before its end is known.
-type aheader interface {
-	Ahead(s []byte, at int) (next int, ok bool)
+// A runner is a decoder that can read records before their ends are known.
+type runner interface {
+	Run(s []byte, at, until, rows int) int
 }
 
 // lines reads the records of a part from src. skip is the number of bytes of src before the part: the
@@ -200,20 +206,25 @@ func (r *Reader) lines(d Decoder, src io.Reader, skip int64, in Input, full func
 	if in.To > 0 {
 		left = in.To - in.From + skip
 	}
-	var ahead aheader // nil: the end of a line is looked for first
+	var run runner // nil: the end of a line is looked for first
 	if len(r.LineSep) == 0 {
-		ahead, _ = d.(aheader)
+		run, _ = d.(runner)
 	}
 	start := skip == 0
 	pos := int64(0) // of buf[0] in src
 	have := 0
 	for {
-		n, err := io.ReadFull(src, buf[have:])
+		room := buf[have:]
+		if rest := left - pos - int64(have); rest < int64(len(room)) {
+			room = room[:min(len(room), int(max(rest, 0))+overhang)]
+		}
+		n, err := io.ReadFull(src, room)
 		have += n
 		last := err != nil
 		if last && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return err
 		}
+		clear(buf[have : have+pad])
 		s := buf[:have]
 		at := 0
 		if start && pos == 0 && bytes.HasPrefix(s, bom) {
@@ -223,8 +234,8 @@ func (r *Reader) lines(d Decoder, src io.Reader, skip int64, in Input, full func
 			if start && pos+int64(at) >= left {
 				return full()
 			}
-			if start && ahead != nil && len(buf) <= r.longest {
-				if next, ok := ahead.Ahead(s, at); ok {
+			if start && run != nil && len(buf) <= r.longest {
+				if next := run.Run(s, at, int(min(left-pos, int64(have))), enough); next > at {
 					if d.Rows() >= enough {
 						if err := full(); err != nil {
 							return err
@@ -277,7 +288,8 @@ func (r *Reader) lines(d Decoder, src io.Reader, skip int64, in Input, full func
 			pos += int64(have - n)
 			have = n
 		default: // a record longer than the buffer
-			bigger := make([]byte, min(2*len(buf), max(r.longest, len(buf)+1)))
+			n := min(2*len(buf), max(r.longest, len(buf)+1))
+			bigger := make([]byte, n, n+pad)
 			copy(bigger, buf)
 			buf = bigger
 		}
