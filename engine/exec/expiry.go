@@ -62,6 +62,19 @@ func (x *expiry) pop(bound int64, at func(g uint32) (t int64, ok bool), due func
 	}
 }
 
+// due is about how many groups pop will look at.
+func (x *expiry) due(bound int64) int {
+	last := floorDiv(bound, x.width)
+	var below func(i int) int
+	below = func(i int) int { // the heap's order leaves out what is later
+		if i >= len(x.order) || x.order[i] > last {
+			return 0
+		}
+		return len(x.buckets[x.order[i]]) + below(2*i+1) + below(2*i+2)
+	}
+	return below(0)
+}
+
 func (x *expiry) reset() { x.buckets, x.order = map[int64][]uint32{}, nil }
 
 func (x *expiry) bytes() int64 {

@@ -3,6 +3,7 @@ package exec
 import (
 	"runtime"
 
+	"streamlab/columnar"
 	"streamlab/store"
 )
 
@@ -110,37 +111,48 @@ func loadTable(v *store.View, s store.Shard, t *table, refs []int, st *segmentSt
 	return nil
 }
 
-// save writes the changes of all ranges, and a base of one range at most: ranges grow alike, and all their bases
-// in one batch would make it stand out.
-func (o *stateAggregate) save(b *store.Batch, number int) error {
+// A rangeTable is the part of an operator's state that belongs to a range of hashes.
+type rangeTable struct {
+	t     *table
+	stats *segmentStats
+}
+
+// saveRanges writes the changes of all ranges, and a base of one range at most: ranges grow alike, and all their
+// bases in one batch would make it stand out.
+func saveRanges(b *store.Batch, number int, of func(i int) rangeTable, refs []int, batch int64) error {
 	shard := func(i int) store.Shard { return store.Shard{Operator: number, Range: i} }
 	changed := 0
-	for _, a := range o.ranges {
-		changed += len(a.t.dirty) + len(a.t.dead)
+	for i := range ranges {
+		t := of(i).t
+		changed += len(t.dirty) + len(t.dead)
 	}
 	workers := 1
 	if changed >= smallRows {
 		workers = min(runtime.GOMAXPROCS(0), ranges)
 	}
 	err := spread("save", workers, ranges, func(_, i int) error {
-		a := o.ranges[i]
-		saveDelta(b, shard(i), a.t, o.g.refs, &a.stats)
+		a := of(i)
+		saveDelta(b, shard(i), a.t, refs, a.stats)
 		return nil
 	})
-	if err != nil || o.batch == 0 {
+	if err != nil || batch == 0 {
 		return err
 	}
 	pick, most := -1, int64(0)
-	for i, a := range o.ranges {
-		if over, ok := a.stats.due(); ok && (pick < 0 || over > most) {
+	for i := range ranges {
+		if over, ok := of(i).stats.due(); ok && (pick < 0 || over > most) {
 			pick, most = i, over
 		}
 	}
 	if pick < 0 {
 		return nil
 	}
-	a := o.ranges[pick]
-	return saveBase(b, shard(pick), a.t, o.g.refs, &a.stats, o.batch)
+	a := of(pick)
+	return saveBase(b, shard(pick), a.t, refs, a.stats, batch)
+}
+
+func (o *stateAggregate) save(b *store.Batch, number int) error {
+	return saveRanges(b, number, func(i int) rangeTable { return rangeTable{o.ranges[i].t, &o.ranges[i].stats} }, o.g.refs, o.batch)
 }
 
 func (o *stateAggregate) load(v *store.View, number int) error {
@@ -157,13 +169,57 @@ func (o *stateAggregate) load(v *store.View, number int) error {
 }
 
 func (o *dedup) save(b *store.Batch, number int) error {
-	return saveTable(b, store.Shard{Operator: number}, o.t, nil, &o.stats, o.batch)
+	return saveRanges(b, number, func(i int) rangeTable { return rangeTable{o.ranges[i].t, &o.ranges[i].stats} }, nil, o.batch)
 }
 
 func (o *dedup) load(v *store.View, number int) error {
-	if err := loadTable(v, store.Shard{Operator: number}, o.t, nil, &o.stats); err != nil {
+	err := spread("load", runtime.GOMAXPROCS(0), ranges, func(_, i int) error {
+		a := o.ranges[i]
+		return loadTable(v, store.Shard{Operator: number, Range: i}, a.t, nil, &a.stats)
+	})
+	if err != nil {
 		return err
 	}
-	o.reindex()
+	o.divideFirst()
+	for _, a := range o.ranges {
+		o.reindex(a)
+	}
+	o.measure()
 	return nil
+}
+
+// divideFirst moves keys that are in the first range and belong to others: earlier versions kept all keys in
+// one. The next batch writes them to where they belong, since they are dirty there, and removes them from where
+// they were.
+func (o *dedup) divideFirst() {
+	from := o.ranges[0].t
+	var moved [ranges][]uint32
+	any := false
+	for _, g := range from.groups(nil) {
+		if i := rangeOf(*(*uint64)(from.rec.Ptr(g, recHash))); i != 0 {
+			moved[i], any = append(moved[i], g), true
+		}
+	}
+	if !any {
+		return
+	}
+	e := newEncoder(o.lay)
+	for i, gs := range moved {
+		to := o.ranges[i].t
+		for len(gs) > 0 {
+			part := gs[:min(len(gs), columnar.Slice)]
+			gs = gs[len(part):]
+			e.encodeGroups(from, part)
+			into := make([]uint32, len(part))
+			to.upsert(e, into)
+			for k, g := range part {
+				copy(to.rec.At(into[k])[to.extraAt():], from.rec.At(g)[from.extraAt():])
+				if to.notes != nil {
+					to.notes.batches = grow(to.notes.batches, max(len(to.notes.batches), int(into[k])+1))
+					to.notes.batches[into[k]] = from.notes.batches[g]
+				}
+				from.unlink(g)
+			}
+		}
+	}
 }

@@ -58,7 +58,13 @@ func (o *stateAggregate) stateTables(string) (ts []**table) {
 	return ts
 }
 
-func (o *dedup) stateTables(string) []**table            { return []**table{&o.t} }
+func (o *dedup) stateTables(string) (ts []**table) {
+	for _, a := range o.ranges {
+		ts = append(ts, &a.t)
+	}
+	return ts
+}
+
 func (o *streamLimit) stateTables(string) []**table      { return []**table{&o.t} }
 func (o *sessionAggregate) stateTables(string) []**table { return []**table{&o.sessions} }
 func (o *streamJoin) stateTables(name string) []**table {

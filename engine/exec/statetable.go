@@ -103,17 +103,23 @@ func (o *dedup) stateSchema(name string) (keys, values types.Schema, ok bool) {
 }
 
 func (o *dedup) stateRows(name string, to emit) error {
-	return pushTable(o.t, o.t.groups(nil), func(gs []uint32) []columnar.Vec {
-		cols := decodeAll(o.lay, o.t, gs, 0)
-		if o.within {
-			v := columnar.NewVec(types.Of(types.BigInt), len(gs))
-			for k, g := range gs {
-				v.I64[k], _ = o.expires(g)
+	for _, a := range o.ranges {
+		err := pushTable(a.t, a.t.groups(nil), func(gs []uint32) []columnar.Vec {
+			cols := decodeAll(o.lay, a.t, gs, 0)
+			if o.within {
+				v := columnar.NewVec(types.Of(types.BigInt), len(gs))
+				for k, g := range gs {
+					v.I64[k], _ = o.expires(a, g)
+				}
+				cols = append(cols, *v)
 			}
-			cols = append(cols, *v)
+			return cols
+		}, to)
+		if err != nil {
+			return err
 		}
-		return cols
-	}, to)
+	}
+	return nil
 }
 
 // decodeAll decodes the key columns of groups from column from on.

@@ -72,31 +72,43 @@ func (o *hashJoin) traced(t *tap)    { o.tap = t }
 func (o *streamJoin) traced(t *tap)  { o.tap = t }
 func (o *mapGroups) traced(t *tap)   { o.tap = t }
 
-// traceRows says which of the rows of sel are first of their key, and of which row the others are duplicates.
-func (o *dedup) traceRows(sel columnar.Sel) {
+// traceRows looks the rows of the chunk that is being pushed up, which lie in a part from position at on, and
+// says which are first of their key, and of which row the others are duplicates.
+func (o *dedup) traceRows(in *dedupPart, at int, sel columnar.Sel) {
 	src := o.tap.t.pushing
 	if o.firsts == nil {
-		o.firsts = map[uint32]rowID{}
+		o.firsts = map[dedupKey]rowID{}
 	}
-	o.tap.queueRows(columnar.Sel{Idx: o.idx2, N: len(o.idx2)})
-	at := 0
+	keys, first := make([]dedupKey, sel.N), make([]bool, sel.N)
+	for i := range ranges {
+		rows := in.by[i]
+		for len(rows) > 0 && int(rows[0]) < at {
+			rows = rows[1:]
+		}
+		for _, row := range rows {
+			had := len(in.first[i])
+			o.takePart(i, in, []int32{row})
+			k := int(row) - at
+			keys[k], first[k] = dedupKey{i, o.ranges[i].groups[0]}, len(in.first[i]) > had
+		}
+	}
 	for k := range sel.N {
 		i := sel.At(k)
-		if at < len(o.idx2) && int(o.idx2[at]) == i {
-			at++
+		if first[k] {
+			o.tap.queueRows(columnar.Sel{Idx: []int32{int32(i)}, N: 1})
 			n := src.happened(i, FatePassed)
-			o.firsts[o.groups[k]] = src.row(i)
-			if until, ok := o.expires(o.groups[k]); ok {
+			o.firsts[keys[k]] = src.row(i)
+			if until, ok := o.expires(o.ranges[keys[k].at], keys[k].group); ok {
 				src.setUntil(n, until)
 			}
 			continue
 		}
 		n := src.happened(i, FateDuplicate)
-		first, ok := o.firsts[o.groups[k]]
+		row, ok := o.firsts[keys[k]]
 		if !ok {
-			first = storedRow
+			row = storedRow
 		}
-		src.setInto(n, first)
+		src.setInto(n, row)
 		src.note(i)
 	}
 }

@@ -111,7 +111,7 @@ func stateRows(o operator) (rows int64, mark inMark) {
 		}
 	case *dedup:
 		if !x.fleeting {
-			return int64(x.t.live), x.mark
+			return int64(x.live()), x.mark
 		}
 	case *streamJoin:
 		for _, s := range x.sides {

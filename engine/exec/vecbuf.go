@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"streamlab/columnar"
@@ -27,6 +29,26 @@ func (b *rowsBuffer) add(vs []columnar.Vec, sel columnar.Sel) {
 		appendVec(b.cols[i], &vs[i], sel)
 	}
 	b.n += sel.N
+}
+
+// clear begins anew in the same memory: for a buffer whose rows have been copied on. Columns that are far too
+// big for the rows that were there are given back.
+func (b *rowsBuffer) clear() {
+	for i, f := range b.schema {
+		if b.n < fewRows && roomy(b.cols[i]) {
+			b.cols[i] = columnar.NewVec(f.Type, 0)
+		} else {
+			b.cols[i].Reset(f.Type, 0)
+		}
+	}
+	b.n = 0
+}
+
+// roomy says that a vector could hold many more rows, or bytes, than fewRows.
+func roomy(v *columnar.Vec) bool {
+	const many = 4 * fewRows
+	return cap(v.I64) > many || cap(v.I32) > many || cap(v.F64) > many || cap(v.Dec) > many || cap(v.Off) > many ||
+		cap(v.Data) > many*shortBytes || cap(v.I16)+cap(v.I8)+cap(v.F32) > many || slices.ContainsFunc(v.Kids, roomy)
 }
 
 // vecs are the rows collected so far, sharing the buffer.
