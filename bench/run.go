@@ -23,6 +23,7 @@ type Result struct {
 	Engine   string    `json:"engine"`
 	Workload string    `json:"workload"`
 	Variant  string    `json:"variant"`
+	Config   string    `json:"config,omitempty"`
 	Rows     int64     `json:"in_rows,omitempty"`
 	Seconds  float64   `json:"seconds,omitempty"`
 	CPU      float64   `json:"cpu_seconds,omitempty"`
@@ -47,6 +48,13 @@ func Run(ctx context.Context, w Workload, variant, data, scratch string, check b
 	if err != nil {
 		return nil, err
 	}
+	var t *topics
+	if w.Topics {
+		if t, err = openTopics(ctx, files[0]); err != nil {
+			return nil, err
+		}
+		defer t.Close()
+	}
 	dir, err := os.MkdirTemp(scratch, "bench-")
 	if err != nil {
 		return nil, err
@@ -60,19 +68,34 @@ func Run(ctx context.Context, w Workload, variant, data, scratch string, check b
 	if err := s.Conf().Set("spark.sql.streaming.numRecentProgressUpdates", "100000"); err != nil {
 		return nil, err
 	}
+	res := &Result{Engine: "streamlab", Workload: w.Name, Variant: variant, Parts: map[string]int64{}}
+	topic := "" // of the result
+	if w.Topics {
+		res.Config = t.config
+		if variant == variantOut {
+			if topic, err = t.fresh(ctx); err != nil {
+				return nil, err
+			}
+			defer t.drop(ctx, topic)
+		}
+	}
 	cpu := cpuSeconds()
 	start := time.Now()
-	q, err := w.open(ctx, s, variant, data)
+	q, err := w.open(ctx, s, t, variant, data)
 	if err != nil {
 		return nil, err
 	}
-	res := &Result{Engine: "streamlab", Workload: w.Name, Variant: variant, Parts: map[string]int64{}}
+	if topic != "" {
+		q = q.SelectExpr("to_json(struct(*)) AS value")
+	}
 	writer := q.WriteStream().OutputMode(w.Mode).QueryName("bench").Trigger(engine.AvailableNow()).
 		Option("checkpointLocation", filepath.Join(dir, "chk"))
 	got := collected{keys: w.Keys}
 	out := filepath.Join(dir, "out")
 	if w.Sink != "" {
 		writer = writer.Format(w.Sink).Option("path", out)
+	} else if topic != "" {
+		writer = writer.Format("kafka").Option("kafka.bootstrap.servers", t.addr).Option("topic", topic)
 	} else if check {
 		writer = writer.EachBatch(func(ctx context.Context, b sinks.Batch) error {
 			return sinks.Each(ctx, b, func(_ int, rb arrow.RecordBatch) error { got.add(rb, b.Schema); return nil })
@@ -110,8 +133,14 @@ func Run(ctx context.Context, w Workload, variant, data, scratch string, check b
 	}
 	res.RowsPerS = float64(res.Rows) / res.Seconds
 	res.percentiles()
-	if check && w.Sink != "" {
-		rows, schema, err := s.Read().Format(w.Sink).Load(ctx, out).Collect(ctx)
+	if check && (w.Sink != "" || topic != "") {
+		var written *engine.DataFrame
+		if topic != "" {
+			written = t.result(ctx, s, topic)
+		} else {
+			written = s.Read().Format(w.Sink).Load(ctx, out)
+		}
+		rows, schema, err := written.Collect(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -127,10 +156,15 @@ func Run(ctx context.Context, w Workload, variant, data, scratch string, check b
 	return res, nil
 }
 
-// open registers the views and gives the query.
-func (w Workload) open(ctx context.Context, s *engine.Session, variant, data string) (*engine.DataFrame, error) {
+// open registers the views and gives the query; t is nil unless rows come from a topic.
+func (w Workload) open(ctx context.Context, s *engine.Session, t *topics, variant, data string) (*engine.DataFrame, error) {
 	for _, v := range w.Views {
-		df := s.ReadStream().Format("json").Schema(v.Schema).Option("maxFilesPerTrigger", 1).Load(v.folder(data, variant))
+		var df *engine.DataFrame
+		if t != nil {
+			df = t.source(s, v)
+		} else {
+			df = s.ReadStream().Format("json").Schema(v.Schema).Option("maxFilesPerTrigger", 1).Load(v.folder(data, variant))
+		}
 		if v.Watermark != "" {
 			df = df.WithWatermark("ts", v.Watermark)
 		}
@@ -183,8 +217,8 @@ func (r *Result) percentiles() {
 	r.P50, r.P95, r.P99 = at(0.50), at(0.95), at(0.99)
 }
 
-// RunLimit runs the hand-written loop of a workload over the same files.
-func RunLimit(w Workload, variant, data string, check bool) (*Result, error) {
+// RunLimit runs the hand-written loop of a workload over the same files, or the same topic.
+func RunLimit(ctx context.Context, w Workload, variant, data string, check bool) (*Result, error) {
 	files, err := w.files(data, variant)
 	if err != nil {
 		return nil, err
@@ -193,9 +227,25 @@ func RunLimit(w Workload, variant, data string, check bool) (*Result, error) {
 	for i := range outs {
 		outs[i].check = check
 	}
+	run := func() (int64, error) { return w.limit(files, outs) }
+	if w.Topics {
+		t, err := openTopics(ctx, files[0])
+		if err != nil {
+			return nil, err
+		}
+		defer t.Close()
+		out := ""
+		if variant == variantOut {
+			if out, err = t.fresh(ctx); err != nil {
+				return nil, err
+			}
+			defer t.drop(ctx, out)
+		}
+		run = func() (int64, error) { return limitTopics(ctx, t, out, outs) }
+	}
 	cpu := cpuSeconds()
 	start := time.Now()
-	in, err := w.limit(files, outs)
+	in, err := run()
 	if err != nil {
 		return nil, err
 	}

@@ -191,7 +191,7 @@ func probeTen(ctx context.Context, p Probing) ([]Figure, error) {
 			return 0, err
 		}
 		defer s.Close()
-		q, err := w.open(ctx, s, "small", p.Data)
+		q, err := w.open(ctx, s, nil, "small", p.Data)
 		if err != nil {
 			return 0, err
 		}

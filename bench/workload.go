@@ -12,7 +12,7 @@ import (
 // texts of the query are.
 type Workload struct {
 	Name     string
-	Variants []string // of files: large, small, tiny, 1, 1000
+	Variants []string // of files: large, small, tiny, 1, 1000; of topics: through, consume
 	Views    []View
 	Query    string   // Spark SQL
 	Dedup    []string // dropDuplicatesWithinWatermark on these columns of the result
@@ -20,6 +20,7 @@ type Workload struct {
 	Keys     int // leading result columns that identify a row of an update stream
 	limit    loop
 	Sink     string // format of the files that the result goes into; "" is the sink that only reads
+	Topics   bool   // the rows come from a topic; the variants say whether the result goes to one
 }
 
 // A View is a set of files under a name.
@@ -53,17 +54,18 @@ func Workloads() []Workload {
 	ads := []View{{"impressions", "impressions/json-{size}", "imp_id BIGINT, ad_id BIGINT, ts TIMESTAMP", "10 seconds"},
 		{"clicks", "clicks/json-{size}", "imp_id BIGINT, ts TIMESTAMP", "10 seconds"}}
 	return []Workload{
-		{"W1", []string{"large"}, events("events/json-{size}", ""), queryW1, nil, "append", 0, limitW1, ""},
-		{"W3json", []string{"large"}, events("events/json-{size}", ""), queryW3, nil, "update", 2, limitW3, ""},
-		{"W4json", []string{"large", "small"}, events("events/json-{size}", ""), queryW4, nil, "update", 1, limitW4, ""},
-		{"W5", []string{"tiny"}, []View{{"keys", "keys10000000/json-{size}", keySchema, ""}}, queryW5, nil, "update", 1, limitW5, ""},
-		{"W6", []string{"small"}, events("events/json-{size}", "5 seconds"), queryW6, nil, "append", 0, limitW6(), ""},
-		{"W7", []string{"small"}, events("events/json-{size}", "5 seconds"), queryW7, nil, "append", 0, limitW7(), ""},
-		{"W8", []string{"small"}, events("dups/json-{size}", "10 seconds"), queryW8, []string{"event_id"}, "append", 0, limitW8, ""},
-		{"W9", []string{"small"}, ads, queryW9, nil, "append", 0, limitW9, ""},
-		{"W10x1", []string{"1"}, events("drip1/json", ""), queryW3, nil, "update", 2, limitW3, ""},
-		{"W12", []string{"large", "small"}, events("events/json-{size}", ""), queryW8, nil, "append", 0, limitW12, "delta"},
-		{"W10x1000", []string{"1000"}, events("drip1000/json", ""), queryW3, nil, "update", 2, limitW3, ""},
+		{"W1", []string{"large"}, events("events/json-{size}", ""), queryW1, nil, "append", 0, limitW1, "", false},
+		{"W3json", []string{"large"}, events("events/json-{size}", ""), queryW3, nil, "update", 2, limitW3, "", false},
+		{"W4json", []string{"large", "small"}, events("events/json-{size}", ""), queryW4, nil, "update", 1, limitW4, "", false},
+		{"W5", []string{"tiny"}, []View{{"keys", "keys10000000/json-{size}", keySchema, ""}}, queryW5, nil, "update", 1, limitW5, "", false},
+		{"W6", []string{"small"}, events("events/json-{size}", "5 seconds"), queryW6, nil, "append", 0, limitW6(), "", false},
+		{"W7", []string{"small"}, events("events/json-{size}", "5 seconds"), queryW7, nil, "append", 0, limitW7(), "", false},
+		{"W8", []string{"small"}, events("dups/json-{size}", "10 seconds"), queryW8, []string{"event_id"}, "append", 0, limitW8, "", false},
+		{"W9", []string{"small"}, ads, queryW9, nil, "append", 0, limitW9, "", false},
+		{"W10x1", []string{"1"}, events("drip1/json", ""), queryW3, nil, "update", 2, limitW3, "", false},
+		{"W11", []string{variantOut, variantNoOut}, events("events/json-large", ""), queryW1, nil, "append", 0, nil, "", true},
+		{"W12", []string{"large", "small"}, events("events/json-{size}", ""), queryW8, nil, "append", 0, limitW12, "delta", false},
+		{"W10x1000", []string{"1000"}, events("drip1000/json", ""), queryW3, nil, "update", 2, limitW3, "", false},
 	}
 }
 

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"runtime/pprof"
 	"slices"
@@ -13,11 +14,12 @@ import (
 
 	"streamlab/bench"
 	"streamlab/errs"
+	"streamlab/internal/broker"
 )
 
 func newBenchCommand(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "bench", Short: "Measure the engine beside hand-written loops and other engines"}
-	c.AddCommand(newBenchGenerate(a), newBenchRun(a), newBenchCompare(a), newBenchProbe(a), newBenchReport(a), newBenchGate(a))
+	c.AddCommand(newBenchGenerate(a), newBenchRun(a), newBenchCompare(a), newBenchProbe(a), newBenchReport(a), newBenchGate(a), newBenchBroker(a))
 	return c
 }
 
@@ -72,13 +74,28 @@ func newBenchRun(a *app) *cobra.Command {
 		names = append(names, w.Name)
 	}
 	c.Flags().StringVar(&workload, "workload", "W1", strings.Join(names, ", "))
-	c.Flags().StringVar(&variant, "variant", "", "large, small, tiny, 1 or 1000; default: the workload's first")
+	c.Flags().StringVar(&variant, "variant", "", "large, small, tiny, 1 or 1000; of W11 through or consume; default: the workload's first")
 	c.Flags().StringVar(&data, "data", "bench/data", "folder of the files")
 	c.Flags().StringVar(&scratch, "scratch", "", "folder for checkpoints")
 	c.Flags().StringVar(&profile, "profile", "", "write a CPU profile to this file")
 	c.Flags().BoolVar(&check, "check", false, "print the result's checksum instead of times")
 	c.Flags().BoolVar(&asJSON, "json", false, "with the time of every batch")
 	return c
+}
+
+// newBenchBroker is what W11 starts for a broker that is no part of the process that is measured.
+func newBenchBroker(a *app) *cobra.Command {
+	return &cobra.Command{Use: "broker", Short: "Run an embedded Kafka broker until standard input ends", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			b, err := broker.Start()
+			if err != nil {
+				return err
+			}
+			defer b.Close()
+			fmt.Fprintln(a.out, b.Addr())
+			_, err = io.Copy(io.Discard, os.Stdin)
+			return err
+		}}
 }
 
 func newBenchCompare(a *app) *cobra.Command {

@@ -7,6 +7,7 @@ import (
 
 	kafka "github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol/createtopics"
+	"github.com/segmentio/kafka-go/protocol/deletetopics"
 )
 
 // CreateTopic makes a topic with one replica of each partition and waits until it is led; one that is there
@@ -29,4 +30,18 @@ func (c *Cluster) CreateTopic(ctx context.Context, name string, partitions int32
 		}
 		return err
 	})
+}
+
+// DeleteTopic removes a topic of a cluster of one broker; the broker may take its time.
+func (c *Cluster) DeleteTopic(ctx context.Context, name string) error {
+	m, err := c.anywhere(ctx, &deletetopics.Request{TimeoutMs: 10_000, TopicNames: []string{name}})
+	if err != nil {
+		return err
+	}
+	for _, t := range m.(*deletetopics.Response).Responses {
+		if t.ErrorCode != 0 {
+			return kafka.Error(t.ErrorCode)
+		}
+	}
+	return nil
 }
