@@ -47,8 +47,8 @@ func server() (addr, config string, err error) {
 	return addr, "embedded", err
 }
 
-// broker is the process that embedded started; while it is reachable its standard input is open.
-var broker *exec.Cmd
+// child is the process that embedded started; while it is reachable its standard input is open.
+var child *exec.Cmd
 
 // embedded starts this program as a broker, which ends when its standard input does, with this process.
 var embedded = sync.OnceValues(func() (string, error) {
@@ -57,7 +57,7 @@ var embedded = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	c := exec.Command(program, "bench", "broker")
-	broker = c
+	child = c
 	c.Stderr = os.Stderr
 	out, err := c.StdoutPipe()
 	if err == nil {
