@@ -44,7 +44,7 @@ func Compare(ctx context.Context, w Workload, variant string, peers []*Peer, set
 	if set.Check == "" {
 		set.Check = set.Data
 	}
-	want, err := RunLimit(ctx, w, variant, set.Check, true)
+	want, err := RunLimit(ctx, w, variant, set.Check, set.Scratch, true)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func Compare(ctx context.Context, w Workload, variant string, peers []*Peer, set
 		if err != nil {
 			return nil, err
 		}
-		l, err := RunLimit(ctx, w, variant, set.Data, false)
+		l, err := RunLimit(ctx, w, variant, set.Data, set.Scratch, false)
 		if err != nil {
 			return nil, err
 		}

@@ -5,8 +5,11 @@ package bench
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"sort"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -41,17 +44,54 @@ func eventMs(i uint64) int64 {
 	return baseMs + 3*int64(i) - late
 }
 
-func appendEvent(b []byte, i uint64) []byte {
+func appendEvent(b []byte, i uint64) []byte { return appendEventOf(b, i, random(1, i)%users) }
+
+// appendEventCSV is an event as a line without names, texts without quotes.
+func appendEventCSV(b []byte, i uint64) []byte {
+	b = append(strconv.AppendUint(b, i, 10), ',')
+	b = append(strconv.AppendUint(b, random(1, i)%users, 10), ',')
+	b = append(append(b, eventTypes[random(2, i)%5]...), ',')
+	b = append(appendCents(b, random(3, i)%100_000), ',')
+	b = append(time.UnixMilli(eventMs(i)).UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z"), ',')
+	b = append(append(b, countries[random(6, i)%6]...), ',')
+	return append(strconv.AppendBool(b, random(7, i)&1 == 1), '\n')
+}
+
+func appendCents(b []byte, cents uint64) []byte {
+	b = strconv.AppendUint(b, cents/100, 10)
+	return append(b, '.', byte('0'+cents/10%10), byte('0'+cents%10))
+}
+
+// zipfShares are the cumulative shares of the users by their ranks, whose weights are rank to the power of -1.1.
+var zipfShares = sync.OnceValue(func() []float64 {
+	share := make([]float64, users)
+	sum := 0.0
+	for i := range share {
+		sum += math.Pow(float64(i+1), -1.1)
+		share[i] = sum
+	}
+	for i := range share {
+		share[i] /= sum
+	}
+	return share
+})
+
+// zipfUser is the user of row i where a few users do most: the first whose cumulative share is over a random number.
+func zipfUser(i uint64) uint64 {
+	share, u := zipfShares(), float64(random(1, i)>>11)*0x1p-53
+	return uint64(sort.Search(len(share), func(k int) bool { return share[k] > u }))
+}
+
+// appendEventOf is an event with a user of the caller's choice.
+func appendEventOf(b []byte, i, user uint64) []byte {
 	b = append(b, `{"event_id":`...)
 	b = strconv.AppendUint(b, i, 10)
 	b = append(b, `,"user_id":`...)
-	b = strconv.AppendUint(b, random(1, i)%users, 10)
+	b = strconv.AppendUint(b, user, 10)
 	b = append(b, `,"event_type":"`...)
 	b = append(b, eventTypes[random(2, i)%5]...)
 	b = append(b, `","price":`...)
-	cents := random(3, i) % 100_000
-	b = strconv.AppendUint(b, cents/100, 10)
-	b = append(b, '.', byte('0'+cents/10%10), byte('0'+cents%10))
+	b = appendCents(b, random(3, i)%100_000)
 	b = append(b, `,"ts":"`...)
 	b = time.UnixMilli(eventMs(i)).UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z")
 	b = append(b, `","country":"`...)

@@ -8,14 +8,29 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
+
+	"streamlab/columnar"
 )
 
-// A set is rows in files of cut rows.
+// A set is rows in files of cut rows. The path ends with the format, and how the rows are cut.
 type set struct {
 	group, path string
 	cut, rows   int
-	row         func(b []byte, i int) []byte
+	row         func(b []byte, i int) []byte                // appends the text of row i; of Parquet the row as JSON
+	schema      string                                      // of Parquet
+	table       func(from, to int) ([]*columnar.Vec, error) // of Parquet, instead of row
+}
+
+// format is that of the files, and the end of their names.
+func (s set) format() string { return formatOf(s.path) }
+
+// formatOf gives the format of the files of a set by its path.
+func formatOf(path string) string {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	format, _, _ := strings.Cut(name, "-")
+	return format
 }
 
 // Size says how much Generate writes.
@@ -25,7 +40,7 @@ type Size struct {
 }
 
 // Groups of sets that Generate knows.
-var Groups = []string{"events", "dups", "ads", "drip", "keys", "first"}
+var Groups = []string{"events", "zipf", "dups", "ads", "drip", "keys", "nexmark", "first"}
 
 func (z Size) sets() []set {
 	large, small := min(1_000_000, (z.Rows+1)/2), min(200_000, (z.Rows+9)/10)
@@ -33,9 +48,20 @@ func (z Size) sets() []set {
 	ads := max(z.Rows/4, 10)
 	var dups, imps []uint64
 	var times []int64
-	return []set{
-		{"events", "events/json-large", large, z.Rows, event},
-		{"events", "events/json-small", small, z.Rows, event},
+	skewed := func(b []byte, i int) []byte { return appendEventOf(b, uint64(i), zipfUser(uint64(i))) }
+	key := func(k uint64) func(b []byte, i int) []byte {
+		return func(b []byte, i int) []byte { return appendKey(b, uint64(i), k) }
+	}
+	lines := []set{
+		{"events", "events/json-large", large, z.Rows, event, "", nil},
+		{"events", "events/json-small", small, z.Rows, event, "", nil},
+		{"events", "events/csv-large", large, z.Rows, func(b []byte, i int) []byte { return appendEventCSV(b, uint64(i)) }, "", nil},
+		{"events", "events/parquet-large", large, z.Rows, event, eventSchema, nil},
+		{"events", "events/parquet-small", small, z.Rows, event, eventSchema, nil},
+		{"zipf", "zipf/json-large", large, z.Rows, skewed, "", nil},
+		{"zipf", "zipf/json-small", small, z.Rows, skewed, "", nil},
+		{"keys", "keys1000000/parquet-large", large, z.Rows, key(1_000_000), keySchema, nil},
+		{"keys", "keys1000000/parquet-small", small, z.Rows, key(1_000_000), keySchema, nil},
 		{"dups", "dups/json-small", small, -1, func(b []byte, i int) []byte {
 			if dups == nil {
 				dups = duplicated(uint64(z.Rows))
@@ -44,8 +70,8 @@ func (z Size) sets() []set {
 				return b
 			}
 			return appendEvent(b, dups[i])
-		}},
-		{"ads", "impressions/json-small", small, ads, func(b []byte, i int) []byte { return appendImpression(b, uint64(i)) }},
+		}, "", nil},
+		{"ads", "impressions/json-small", small, ads, func(b []byte, i int) []byte { return appendImpression(b, uint64(i)) }, "", nil},
 		{"ads", "clicks/json-small", max(small*3/10, 1), -1, func(b []byte, i int) []byte {
 			if imps == nil {
 				imps, times = clicks(uint64(ads))
@@ -54,14 +80,13 @@ func (z Size) sets() []set {
 				return b
 			}
 			return appendClick(b, imps[i], times[i])
-		}},
-		{"drip", "drip1/json", 1, z.DripFiles, event},
-		{"drip", "drip1000/json", 1000, z.DripFiles * 1000, event},
-		{"keys", "keys10000000/json-tiny", min(10_000, (z.Rows+19)/20), z.Rows, func(b []byte, i int) []byte {
-			return appendKey(b, uint64(i), 10_000_000)
-		}},
-		{"first", "first/json", 1000, 1000, event},
+		}, "", nil},
+		{"drip", "drip1/json", 1, z.DripFiles, event, "", nil},
+		{"drip", "drip1000/json", 1000, z.DripFiles * 1000, event, "", nil},
+		{"keys", "keys10000000/json-tiny", min(10_000, (z.Rows+19)/20), z.Rows, key(10_000_000), "", nil},
+		{"first", "first/json", 1000, 1000, event, "", nil},
 	}
+	return append(lines, nexmarkSets(z.Rows, large, small)...)
 }
 
 // A manifest is what peers read about a data folder.
@@ -105,7 +130,7 @@ func Generate(dir string, z Size, groups []string, say func(string)) error {
 			continue
 		}
 		if had, ok := m.Sets[s.path]; ok && had.Cut == s.cut && (s.rows < 0 || had.Rows == s.rows) {
-			if have, _ := filepath.Glob(filepath.Join(dir, s.path, "part-*.json")); len(have) == had.Files {
+			if have, _ := filepath.Glob(filepath.Join(dir, s.path, "part-*")); len(have) == had.Files {
 				say(fmt.Sprintf("%s: %d files are there", s.path, had.Files))
 				continue
 			}
@@ -134,7 +159,7 @@ func (s set) write(folder string) (n setNote, err error) {
 	}
 	n.Cut = s.cut
 	for more := true; more && (s.rows < 0 || n.Rows < s.rows); {
-		path := filepath.Join(folder, fmt.Sprintf("part-%05d.json", n.Files))
+		path := filepath.Join(folder, fmt.Sprintf("part-%05d.%s", n.Files, s.format()))
 		to := n.Rows + s.cut
 		if s.rows >= 0 {
 			to = min(to, s.rows)
@@ -167,6 +192,12 @@ func (s set) file(path string, from, to int) (wrote int, err error) {
 		}
 	}()
 	w := bufio.NewWriterSize(f, 1<<20)
+	if s.schema != "" {
+		if err := s.parquet(w, from, to); err != nil {
+			return 0, err
+		}
+		return to - from, w.Flush()
+	}
 	var b []byte
 	for i := from; i < to; i++ {
 		if b = s.row(b[:0], i); len(b) == 0 {

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"os"
 	"runtime"
+	"strings"
 	"sync/atomic"
 
+	"streamlab/columnar"
 	"streamlab/internal/safego"
+	"streamlab/sql/types"
 )
 
 // The limits know the bytes: fields in fixed order, no spaces, no escapes. They read each file as one batch
@@ -77,9 +80,22 @@ func parallel(workers int, prepare func(w int) func() error) error {
 	return nil
 }
 
-// eachEvent calls fold(worker, row) for every event of a file.
-func eachEvent(file string, workers int, fold func(w int, e *event)) (int64, error) {
+// eachEvent calls fold(worker, row) for every event of a file. Of a Parquet file the columns are read.
+func eachEvent(file, columns string, workers int, fold func(w int, e *event)) (int64, error) {
 	es := make([]event, workers*8) // a cache line or more apart
+	if strings.HasSuffix(file, ".parquet") {
+		return eachParquetEvent(file, columns, workers, func(w int, e event) {
+			es[w*8] = e
+			fold(w, &es[w*8])
+		})
+	}
+	if strings.HasSuffix(file, ".csv") {
+		return eachLine(file, workers, func(w int, b []byte) []byte {
+			b = es[w*8].readCSV(b)
+			fold(w, &es[w*8])
+			return b
+		})
+	}
 	return eachLine(file, workers, func(w int, b []byte) []byte {
 		b = es[w*8].read(b)
 		fold(w, &es[w*8])
@@ -106,6 +122,51 @@ func (e *event) read(b []byte) []byte {
 	return b[bytes.IndexByte(b, '\n')+1:]
 }
 
+// readCSV parses one line of comma-separated values and returns what follows it.
+func (e *event) readCSV(b []byte) []byte {
+	e.id, b = digits(b)
+	e.user, b = digits(b[1:])
+	b = b[1:]
+	i := bytes.IndexByte(b, ',')
+	e.kind, b = b[:i], b[i+1:]
+	whole, b := digits(b)
+	e.price = float64(whole*100+int64(b[1]-'0')*10+int64(b[2]-'0')) / 100
+	e.ts, b = b[4:28], b[29:]
+	e.country, e.ok = b[:2], b[3] == 't'
+	return b[bytes.IndexByte(b, '\n')+1:]
+}
+
+// eachParquetEvent is eachEvent of a Parquet file. Times are not read.
+func eachParquetEvent(file, columns string, workers int, fold func(w int, e event)) (int64, error) {
+	schema, err := types.ParseDDL(columns)
+	if err != nil {
+		return 0, err
+	}
+	at := map[string]int{"user_id": -1, "event_type": -1, "price": -1, "country": -1}
+	for i, f := range schema {
+		at[f.Name] = i
+	}
+	user, kind, price, country := at["user_id"], at["event_type"], at["price"], at["country"]
+	return eachTable(file, schema, workers, func(w int, cols []*columnar.Vec, n int) {
+		var e event
+		for i := range n {
+			if user >= 0 {
+				e.user = cols[user].I64[i]
+			}
+			if kind >= 0 {
+				e.kind = cols[kind].Bytes(i)
+			}
+			if price >= 0 {
+				e.price = cols[price].F64[i]
+			}
+			if country >= 0 {
+				e.country = cols[country].Bytes(i)
+			}
+			fold(w, e)
+		}
+	})
+}
+
 func digits(b []byte) (int64, []byte) {
 	n := int64(0)
 	for i, c := range b {
@@ -114,7 +175,7 @@ func digits(b []byte) (int64, []byte) {
 		}
 		n = n*10 + int64(c-'0')
 	}
-	return n, nil
+	return n, nil // nothing follows
 }
 
 // millis reads a time of the data, whose days are those of November and December 2023.
@@ -132,7 +193,7 @@ func limitW1(files [][]string, outs []output) (int64, error) {
 	in := int64(0)
 	purchase := []byte("purchase")
 	for _, f := range files[0] {
-		n, err := eachEvent(f, len(outs), func(w int, e *event) {
+		n, err := eachEvent(f, "", len(outs), func(w int, e *event) {
 			if e.price > 100 && bytes.Equal(e.kind, purchase) {
 				o := &outs[w]
 				o.i64(e.id)
@@ -182,7 +243,7 @@ func limitW3(files [][]string, outs []output) (int64, error) {
 		}
 	}
 	for _, f := range files[0] {
-		n, err := eachEvent(f, len(outs), func(w int, e *event) {
+		n, err := eachEvent(f, "country STRING, event_type STRING, price DOUBLE", len(outs), func(w int, e *event) {
 			g := &parts[w][kindOf(e.kind)*6+countryOf(e.country)]
 			g.n++
 			g.s += e.price
@@ -269,7 +330,7 @@ func limitW4(files [][]string, outs []output) (int64, error) {
 		})
 	}
 	for b, f := range files[0] {
-		n, err := eachEvent(f, workers, func(w int, e *event) {
+		n, err := eachEvent(f, "user_id BIGINT, price DOUBLE", workers, func(w int, e *event) {
 			g := &parts[w][e.user]
 			g.n++
 			g.s += e.price

@@ -57,7 +57,7 @@ func limitWindows(size, slide, late int64, keys int, keyOf func(e *event) int, p
 			})
 		}
 		for _, f := range files[0] {
-			n, err := eachEvent(f, workers, func(w int, e *event) {
+			n, err := eachEvent(f, "", workers, func(w int, e *event) {
 				t := millis(e.ts)
 				top[w*8] = max(top[w*8], t)
 				at := int((t-origin)/slide)*keys + keyOf(e)
@@ -94,7 +94,7 @@ func limitW8(files [][]string, outs []output) (int64, error) {
 	seen := make([]atomic.Uint64, 1<<20)
 	in := int64(0)
 	for _, f := range files[0] {
-		n, err := eachEvent(f, len(outs), func(w int, e *event) {
+		n, err := eachEvent(f, "", len(outs), func(w int, e *event) {
 			bit := uint64(1) << (e.id & 63)
 			if seen[e.id>>6].Or(bit)&bit != 0 {
 				return
@@ -111,17 +111,27 @@ func limitW8(files [][]string, outs []output) (int64, error) {
 
 // limitW9 keeps impressions by number, which is dense, and clicks that came before their impression. Both inputs
 // are in order of time, so no row is late, and a click is within ten minutes by construction.
-func limitW9(files [][]string, outs []output) (int64, error) {
+func limitW9(files [][]string, outs []output) (int64, error) { return limitAds(files, outs, false) }
+
+// limitW9left gives out the impressions too that nobody can click on in time any more.
+func limitW9left(files [][]string, outs []output) (int64, error) { return limitAds(files, outs, true) }
+
+func limitAds(files [][]string, outs []output, left bool) (int64, error) {
 	type ad struct {
 		ms int64 // 0: not there
 		id int64
 	}
+	clicked := make([]atomic.Uint64, 1<<16)
+	top := make([][2]int64, 8*len(outs)) // greatest times seen, of impressions and clicks
 	type click struct{ imp, ms int64 }
 	imps := make([]ad, 1<<22)
 	waiting := make([][]click, len(outs))
 	in := int64(0)
 	join := func(o *output, c click) {
 		a := &imps[c.imp]
+		if left {
+			clicked[c.imp>>6].Or(1 << (c.imp & 63))
+		}
 		o.i64(c.imp)
 		o.i64(a.id)
 		o.i64(a.ms * 1000)
@@ -135,6 +145,7 @@ func limitW9(files [][]string, outs []output) (int64, error) {
 				id, b := digits(b[len(`,"ad_id":`):])
 				b = b[len(`,"ts":"`):]
 				imps[imp] = ad{millis(b[:24]), id}
+				top[w*8][0] = max(top[w*8][0], imps[imp].ms)
 				return b[bytes.IndexByte(b, '\n')+1:]
 			})
 			if err != nil {
@@ -158,6 +169,7 @@ func limitW9(files [][]string, outs []output) (int64, error) {
 				imp, b := digits(b[len(`{"imp_id":`):])
 				b = b[len(`,"ts":"`):]
 				c := click{imp, millis(b[:24])}
+				top[w*8][1] = max(top[w*8][1], c.ms)
 				if imps[imp].ms == 0 {
 					waiting[w] = append(waiting[w], c)
 				} else {
@@ -169,6 +181,23 @@ func limitW9(files [][]string, outs []output) (int64, error) {
 				return 0, err
 			}
 			in += n
+		}
+	}
+	if left {
+		var seen [2]int64
+		for w := range outs {
+			seen[0], seen[1] = max(seen[0], top[w*8][0]), max(seen[1], top[w*8][1])
+		}
+		until := min(seen[0], seen[1]) - 10_000 - 600_000 // the watermark has passed the last time of a click
+		for i := range imps {
+			if a := &imps[i]; a.ms != 0 && a.ms < until && clicked[i>>6].Load()>>(i&63)&1 == 0 {
+				o := &outs[0]
+				o.i64(int64(i))
+				o.i64(a.id)
+				o.i64(a.ms * 1000)
+				o.null()
+				o.end()
+			}
 		}
 	}
 	return in, nil
@@ -184,19 +213,4 @@ func (o *output) event(e *event) {
 	o.text(e.country)
 	o.bool(e.ok)
 	o.end()
-}
-
-// limitW12 gives out every column of every row.
-func limitW12(files [][]string, outs []output) (int64, error) {
-	in := int64(0)
-	for _, f := range files[0] {
-		n, err := eachEvent(f, len(outs), func(w int, e *event) {
-			outs[w].event(e)
-		})
-		if err != nil {
-			return 0, err
-		}
-		in += n
-	}
-	return in, nil
 }

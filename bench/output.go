@@ -29,6 +29,7 @@ func (s *Sum) String() string { return fmt.Sprintf("%016x", s.total) }
 // of them. It belongs to one worker.
 type output struct {
 	check bool
+	dir   string // of files
 	rows  int64
 	fold  uint64
 	sum   Sum
@@ -58,6 +59,12 @@ func (o *output) text(v []byte) {
 	}
 	for _, c := range v {
 		o.fold = o.fold*31 + uint64(c)
+	}
+}
+
+func (o *output) null() {
+	if o.check {
+		o.buf = append(o.buf, '\\', 'N', 0x1f)
 	}
 }
 

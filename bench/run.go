@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -94,6 +95,9 @@ func Run(ctx context.Context, w Workload, variant, data, scratch string, check b
 	out := filepath.Join(dir, "out")
 	if w.Sink != "" {
 		writer = writer.Format(w.Sink).Option("path", out)
+		if w.Partition != "" {
+			writer = writer.PartitionBy(w.Partition)
+		}
 	} else if topic != "" {
 		writer = writer.Format("kafka").Option("kafka.bootstrap.servers", t.addr).Option("topic", topic)
 	} else if check {
@@ -163,10 +167,10 @@ func (w Workload) open(ctx context.Context, s *engine.Session, t *topics, varian
 		if t != nil {
 			df = t.source(s, v)
 		} else {
-			df = s.ReadStream().Format("json").Schema(v.Schema).Option("maxFilesPerTrigger", 1).Load(v.folder(data, variant))
+			df = s.ReadStream().Format(v.format()).Schema(v.Schema).Option("maxFilesPerTrigger", 1).Load(v.folder(data, variant))
 		}
 		if v.Watermark != "" {
-			df = df.WithWatermark("ts", v.Watermark)
+			df = df.WithWatermark(v.time(), v.Watermark)
 		}
 		if err := df.CreateOrReplaceTempView(v.Name); err != nil {
 			return nil, err
@@ -197,6 +201,14 @@ func countRows(files [][]string) (int64, error) {
 	n := int64(0)
 	for _, view := range files {
 		for _, f := range view {
+			if strings.HasSuffix(f, ".parquet") {
+				rows, err := parquetRows(f)
+				if err != nil {
+					return 0, err
+				}
+				n += rows
+				continue
+			}
 			data, err := os.ReadFile(f)
 			if err != nil {
 				return 0, err
@@ -217,15 +229,21 @@ func (r *Result) percentiles() {
 	r.P50, r.P95, r.P99 = at(0.50), at(0.95), at(0.99)
 }
 
-// RunLimit runs the hand-written loop of a workload over the same files, or the same topic.
-func RunLimit(ctx context.Context, w Workload, variant, data string, check bool) (*Result, error) {
+// RunLimit runs the hand-written loop of a workload over the same files, or the same topic. scratch is where it writes
+// files, if it does.
+func RunLimit(ctx context.Context, w Workload, variant, data, scratch string, check bool) (*Result, error) {
 	files, err := w.files(data, variant)
 	if err != nil {
 		return nil, err
 	}
+	dir, err := os.MkdirTemp(scratch, "limit-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
 	outs := make([]output, workers())
 	for i := range outs {
-		outs[i].check = check
+		outs[i].check, outs[i].dir = check, dir
 	}
 	run := func() (int64, error) { return w.limit(files, outs) }
 	if w.Topics {
@@ -314,6 +332,10 @@ func appendCell(b []byte, v *columnar.Vec, i int) []byte {
 		return strconv.AppendInt(b, v.I64[i], 10)
 	case types.Double:
 		return appendDouble(b, v.F64[i])
+	case types.Int:
+		return strconv.AppendInt(b, int64(v.I32[i]), 10)
+	case types.Decimal:
+		return appendDouble(b, v.Dec[i].ToFloat64(int32(v.Type.Scale)))
 	case types.Boolean:
 		return strconv.AppendBool(b, v.Bool(i))
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"runtime/pprof"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -107,12 +106,12 @@ func newBenchCompare(a *app) *cobra.Command {
 		Long: "Time workloads, their limits and other engines in interleaved rounds.\n\n" +
 			"A limit is a hand-written loop for the one query, without state on disk. The other engines run from the\n" +
 			"Python that STREAMLAB_PYTHON names, else python3, with as many threads as there are cores. No time is\n" +
-			"printed of a workload on whose result the engines disagree.",
+			"printed of a workload on whose result the engines disagree. A number alone, W3, stands for all workloads of\n" +
+			"that number.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, name := range args {
-				if _, err := bench.Find(name); err != nil {
-					return err
-				}
+			chosen, err := bench.Select(args)
+			if err != nil {
+				return err
 			}
 			set.Say = func(s string) { fmt.Fprintln(a.err, s) }
 			peers, stop, err := openPeers(peerNames, set)
@@ -126,10 +125,7 @@ func newBenchCompare(a *app) *cobra.Command {
 			}
 			head = append(head, "batches/s", "p50 ms", "p99 ms")
 			var out [][]string
-			for _, w := range bench.Workloads() {
-				if len(args) > 0 && !slices.Contains(args, w.Name) {
-					continue
-				}
+			for _, w := range chosen {
 				for _, v := range w.Variants {
 					r, err := bench.Compare(cmd.Context(), w, v, peers, set)
 					if err != nil {

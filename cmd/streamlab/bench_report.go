@@ -34,10 +34,11 @@ func newBenchReport(a *app) *cobra.Command {
 			for _, p := range peers {
 				r.Peers = append(r.Peers, p.Name+" "+p.Version)
 			}
-			for _, w := range bench.Workloads() {
-				if len(only) > 0 && !slices.Contains(only, w.Name) {
-					continue
-				}
+			chosen, err := bench.Select(only)
+			if err != nil {
+				return err
+			}
+			for _, w := range chosen {
 				for _, v := range w.Variants {
 					row, err := bench.Compare(cmd.Context(), w, v, peers, set)
 					if err != nil {
