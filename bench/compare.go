@@ -27,6 +27,9 @@ type PeerRow struct {
 	NotRun                  string // why there are no figures; "" if there are
 	RowsPerS                float64
 	Ratio                   float64 // median of per-round engine ÷ peer, in rows per second
+	Rounds                  int     // fewer than those of the engine if one takes long
+	Files                   int     // that it read of each view; 0: all
+	Seconds                 float64 // of a run
 }
 
 // Settings of a comparison.
@@ -35,6 +38,7 @@ type Settings struct {
 	Check   string // a smaller data folder on which results are compared; "" is Data
 	Scratch string
 	Rounds  int
+	Budget  time.Duration     // of the timed runs of one configuration of a peer: what takes longer runs in fewer rounds, at least one
 	Say     func(text string) // told what goes on; nil: nobody
 }
 
@@ -44,7 +48,11 @@ func Compare(ctx context.Context, w Workload, variant string, peers []*Peer, set
 	if set.Check == "" {
 		set.Check = set.Data
 	}
-	want, err := RunLimit(ctx, w, variant, set.Check, set.Scratch, true)
+	check := set.Check
+	if w.Whole {
+		check = set.Data
+	}
+	want, err := RunLimit(ctx, w, variant, check, set.Scratch, true)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +63,7 @@ func Compare(ctx context.Context, w Workload, variant string, peers []*Peer, set
 		return errs.New("BENCH_MISMATCH", "engine", who, "workload", w.Name, "rows", n, "checksum", sum,
 			"limitRows", want.CheckN, "limitChecksum", want.Checksum)
 	}
-	got, err := Run(ctx, w, variant, set.Check, set.Scratch, true)
+	got, err := Run(ctx, w, variant, check, set.Scratch, true)
 	if err != nil {
 		return nil, err
 	}
@@ -63,43 +71,17 @@ func Compare(ctx context.Context, w Workload, variant string, peers []*Peer, set
 		return nil, err
 	}
 	r := &Row{Workload: w.Name, Variant: variant}
-	type contender struct {
-		*PeerRow
-		peer   *Peer
-		times  []float64
-		ratios []float64
-	}
 	var others []*contender
 	for _, p := range peers {
-		configs, why, err := p.configs(w.Name)
+		list, err := set.contenders(w, variant, p, agree)
 		if err != nil {
 			return nil, err
 		}
-		if why != "" {
-			r.Peers = append(r.Peers, PeerRow{Engine: p.Name, Version: p.Version, NotRun: why})
-			continue
-		}
-		for _, c := range configs {
-			x := &contender{PeerRow: &PeerRow{Engine: p.Name, Version: p.Version, Config: c}, peer: p}
-			n, sum, why, err := p.check(w.Name, variant, c, set.Check)
-			if err == nil && why == "" {
-				err = agree(p.Name, n, sum)
-			}
-			if err != nil {
-				return nil, err
-			}
-			if x.NotRun = why; why == "" && p.warmUp {
-				_, _, err = p.run(w.Name, variant, c, set.Data)
-			}
-			if err != nil {
-				return nil, err
-			}
-			others = append(others, x)
-		}
+		others = append(others, list...)
 	}
 	var mine, limits []*Result
 	var ratios []float64
-	for range set.Rounds {
+	for round := range set.Rounds {
 		if busy := settled(); busy > 0.5 {
 			r.Void++
 			if set.Say != nil {
@@ -116,26 +98,96 @@ func Compare(ctx context.Context, w Workload, variant string, peers []*Peer, set
 		}
 		mine, limits, ratios = append(mine, m), append(limits, l), append(ratios, m.RowsPerS/l.RowsPerS)
 		for _, x := range others {
-			if x.NotRun != "" {
+			if x.NotRun != "" || round >= x.Rounds {
 				continue
 			}
-			seconds, why, err := x.peer.run(w.Name, variant, x.Config, set.Data)
+			seconds, why, err := x.peer.run(w.Name, variant, x.Config, set.Data, x.Files)
 			if err != nil {
 				return nil, err
 			}
 			if x.NotRun = why; why == "" {
-				x.times, x.ratios = append(x.times, seconds), append(x.ratios, seconds/m.Seconds)
+				x.times, x.ratios = append(x.times, seconds), append(x.ratios, m.RowsPerS/(x.rows/seconds))
 			}
 		}
 	}
 	r.Engine, r.Limit, r.Ratio = *median(mine), *median(limits), middle(ratios)
 	for _, x := range others {
 		if x.NotRun == "" {
-			x.RowsPerS, x.Ratio = float64(r.Engine.Rows)/middle(x.times), middle(x.ratios)
+			x.Seconds = middle(x.times)
+			x.RowsPerS, x.Ratio = x.rows/x.Seconds, middle(x.ratios)
 		}
 		r.Peers = append(r.Peers, *x.PeerRow)
 	}
 	return r, nil
+}
+
+// A contender is a configuration of a peer in a comparison.
+type contender struct {
+	*PeerRow
+	peer   *Peer
+	rows   float64 // that it reads
+	times  []float64
+	ratios []float64
+}
+
+// contenders gives the configurations of a peer whose result agrees, warm if the peer needs that, or one that says why
+// there are none.
+func (set Settings) contenders(w Workload, variant string, p *Peer, agree func(who string, n int64, sum string) error) ([]*contender, error) {
+	head := PeerRow{Engine: p.Name, Version: p.Version}
+	not := func(why string) ([]*contender, error) {
+		head.NotRun = why
+		return []*contender{{PeerRow: &head}}, nil
+	}
+	if why := w.Skip[p.Name]; why != "" {
+		return not(why)
+	}
+	configs, why, err := p.configs(w.Name)
+	if err != nil {
+		return nil, err
+	}
+	if why != "" {
+		return not(why)
+	}
+	files, err := w.files(set.Data, variant)
+	if err != nil {
+		return nil, err
+	}
+	part := w.Part[p.Name]
+	if part > 0 {
+		for i, fs := range files {
+			files[i] = fs[:min(part, len(fs))]
+		}
+	}
+	rows, err := countRows(files)
+	if err != nil {
+		return nil, err
+	}
+	check := set.Check
+	if w.Whole {
+		check = set.Data
+	}
+	var out []*contender
+	for _, c := range configs {
+		x := &contender{PeerRow: &PeerRow{Engine: p.Name, Version: p.Version, Config: c, Rounds: set.Rounds, Files: part}, peer: p, rows: float64(rows)}
+		n, sum, why, err := p.check(w.Name, variant, c, check)
+		if err == nil && why == "" {
+			err = agree(p.Name, n, sum)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if x.NotRun = why; why == "" && p.warmUp {
+			seconds, _, err := p.run(w.Name, variant, c, set.Data, part)
+			if err != nil {
+				return nil, err
+			}
+			if set.Budget > 0 {
+				x.Rounds = min(set.Rounds, max(1, int(set.Budget.Seconds()/seconds)))
+			}
+		}
+		out = append(out, x)
+	}
+	return out, nil
 }
 
 // Best is the fastest configuration of a peer in the row; nil if it did not run, with the reason.

@@ -154,12 +154,13 @@ func (p *Peer) ask(command map[string]any) (reply, error) {
 	return r, nil
 }
 
-func (p *Peer) job(do, workload, variant, config, data string) (reply, error) {
+func (p *Peer) job(do, workload, variant, config, data string, part int) (reply, error) {
 	data, err := filepath.Abs(data)
 	if err != nil {
 		return reply{}, err
 	}
-	r, err := p.ask(map[string]any{"do": do, "job": map[string]string{"name": workload, "size": variant, "config": config, "data": data}})
+	r, err := p.ask(map[string]any{"do": do, "job": map[string]any{"name": workload, "size": variant, "config": config,
+		"data": data, "part": part}})
 	if err == nil && r.Error != "" {
 		err = errs.New("PEER_FAILED", "peer", p.Name, "workload", workload, "message", r.Error)
 	}
@@ -177,12 +178,12 @@ func (p *Peer) configs(workload string) (list []string, why string, err error) {
 }
 
 func (p *Peer) check(workload, variant, config, data string) (rows int64, sum, why string, err error) {
-	r, err := p.job("check", workload, variant, config, data)
+	r, err := p.job("check", workload, variant, config, data, 0)
 	return r.Rows, r.Checksum, r.NotRun, err
 }
 
-func (p *Peer) run(workload, variant, config, data string) (seconds float64, why string, err error) {
-	r, err := p.job("run", workload, variant, config, data)
+func (p *Peer) run(workload, variant, config, data string, part int) (seconds float64, why string, err error) {
+	r, err := p.job("run", workload, variant, config, data, part)
 	return r.Seconds, r.NotRun, err
 }
 
