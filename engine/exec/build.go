@@ -397,7 +397,10 @@ func (b *builder) aggregate(x *plan.Aggregate) (operator, error) {
 	if _, err := g.newFolder(); err != nil {
 		return nil, err
 	}
-	g.panes = newPanes(x, child, b.conf.Expr)
+	panes := newPanes(x, child, b.conf.Expr)
+	if b.conf.Trace == nil {
+		g.panes = panes
+	}
 	if !streaming {
 		return b.pass(&hashAggregate{child: child, g: g}, child), nil
 	}
@@ -416,6 +419,7 @@ func (b *builder) aggregate(x *plan.Aggregate) (operator, error) {
 	}
 	o := newStateAggregate(child, g, b.conf.Mode, col, delay, b.mark(child))
 	o.schema = x.Out
+	o.setPanes(panes, b.conf.Trace != nil)
 	b.p.stateful[number] = o
 	return b.pass(o, child), nil
 }

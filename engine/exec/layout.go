@@ -25,6 +25,9 @@ type layout struct {
 	nulls  int   // words of null bits
 	words  int   // all words
 	normal bool
+	// tail says that the last word has no part in the bits of the hash that choose the range of state: what
+	// differs in that word alone is in one range.
+	tail bool
 }
 
 type layoutField struct {
@@ -285,10 +288,14 @@ func mix(h, w uint64) uint64 {
 
 func (e *encoder) hashRows() {
 	w := e.lay.words
+	n := w
+	if e.lay.tail {
+		n--
+	}
 	for k := range e.hash {
 		h := uint64(mulB)
 		row := e.words[k*w : k*w+w : k*w+w]
-		for _, x := range row {
+		for _, x := range row[:n] {
 			hi, lo := bits.Mul64(h^x, mulA)
 			h = hi ^ lo ^ bits.RotateLeft64(h, 29)
 		}
@@ -305,7 +312,7 @@ func (e *encoder) hashRows() {
 				}
 			}
 			skip := -1
-			for x, v := range row {
+			for x, v := range row[:n] {
 				if x == skip {
 					continue
 				}
@@ -316,6 +323,13 @@ func (e *encoder) hashRows() {
 				h = hi ^ lo ^ bits.RotateLeft64(h, 29)
 			}
 			e.hash[k] = h
+		}
+	}
+	if e.lay.tail {
+		const top uint64 = (ranges - 1) << (64 - rangeBits)
+		for k, h := range e.hash {
+			hi, lo := bits.Mul64(h^e.words[k*w+n], mulA)
+			e.hash[k] = h&top | (hi^lo^bits.RotateLeft64(h, 29))&^top
 		}
 	}
 }
@@ -512,11 +526,25 @@ func (l *layout) isNull(r *columnar.Records, g uint32, off, c int) bool {
 
 // encodeGroups fills the encoder with the keys of groups of a table of the same layout.
 func (e *encoder) encodeGroups(t *table, groups []uint32) {
+	e.encodeWords(t, groups)
+	for k, g := range groups {
+		e.hash[k] = *(*uint64)(t.rec.Ptr(g, recHash))
+	}
+}
+
+// encodePrefix fills the encoder with the first columns of the keys of groups of a table whose layout begins
+// as the encoder's.
+func (e *encoder) encodePrefix(t *table, groups []uint32) {
+	e.encodeWords(t, groups)
+	e.hashRows()
+}
+
+// encodeWords is encodeGroups without hashes.
+func (e *encoder) encodeWords(t *table, groups []uint32) {
 	n, w := len(groups), e.lay.words
 	e.n, e.anyLong = n, false
 	e.words, e.hash = grow(e.words[:0], n*w), grow(e.hash[:0], n)
 	for k, g := range groups {
-		e.hash[k] = *(*uint64)(t.rec.Ptr(g, recHash))
 		copy(e.words[k*w:k*w+w], unsafe.Slice((*uint64)(t.rec.Ptr(g, recKey)), w))
 	}
 	for c := range e.lay.fields {

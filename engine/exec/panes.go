@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"math"
+
 	"streamlab/columnar"
 	"streamlab/sql/expr"
 	"streamlab/sql/plan"
@@ -15,10 +17,45 @@ type panes struct {
 	below  operator // what the window operator reads
 	node   *plan.TimeWindow
 	window int       // place of the window among the keys
-	g      *grouping // as the windows' grouping, with the pane's start in the window's place
+	g      *grouping // the windows' other keys, then the pane's start
 	whole  *grouping // without the window: all panes of the other keys
 	width  int64
 }
+
+// last is the start of the last window that holds the pane at a time.
+func (p *panes) last(at int64) int64 {
+	if p.width == p.node.Slide {
+		return at
+	}
+	return at - floorMod(at-p.node.Start, p.node.Slide)
+}
+
+// first is the start of the first window that holds the pane at a time.
+func (p *panes) first(at int64) int64 {
+	at += p.width - p.node.Size
+	if p.width == p.node.Slide {
+		return at
+	}
+	return at + floorMod(p.node.Start-at, p.node.Slide)
+}
+
+// openFrom is the start of the first window that ends after a time.
+func (p *panes) openFrom(end int64) int64 {
+	if end == longAgo {
+		return longAgo
+	}
+	at := end - p.node.Size + 1
+	return at + floorMod(p.node.Start-at, p.node.Slide)
+}
+
+// closedTo is the start of the last window that ends at or before a time.
+func (p *panes) closedTo(end int64) int64 {
+	at := end - p.node.Size
+	return at - floorMod(at-p.node.Start, p.node.Slide)
+}
+
+// longAgo is before every time.
+const longAgo = math.MinInt64
 
 // unordered lists aggregates whose result does not depend on the order of the rows.
 var unordered = map[string]bool{"count": true, "count_if": true, "sum": true, "avg": true, "mean": true, "min": true, "max": true,
@@ -28,25 +65,28 @@ var unordered = map[string]bool{"count": true, "count_if": true, "sum": true, "a
 // newPanes says how to fold an aggregation over child by panes; nil if it must be done row by row: windows
 // that do not overlap, keys or arguments that look at the window, aggregates that mind the order.
 func newPanes(x *plan.Aggregate, child operator, c expr.Conf) *panes {
+	if t, traced := child.(*tap); traced {
+		child = t.child
+	}
 	tw, ok := child.(*timeWindow)
 	if !ok || tw.node.Size <= tw.node.Slide || x.Session >= 0 {
 		return nil
 	}
 	at := len(tw.node.Out) - 1
 	p := &panes{below: tw.child, node: tw.node, window: -1, width: gcd(tw.node.Size, tw.node.Slide)}
-	keys := make([]expr.Expr, len(x.Keys))
+	var keys []expr.Expr
 	for i, k := range x.Keys {
 		if col, isCol := k.(*expr.Column); isCol && col.Index == at {
 			if p.window >= 0 {
 				return nil
 			}
-			p.window, keys[i] = i, tw.node.Time
+			p.window = i
 			continue
 		}
 		if looksAt(k, at) {
 			return nil
 		}
-		keys[i] = k
+		keys = append(keys, k)
 	}
 	if p.window < 0 || !expr.Deterministic(tw.node.Time) {
 		return nil
@@ -61,11 +101,12 @@ func newPanes(x *plan.Aggregate, child operator, c expr.Conf) *panes {
 			}
 		}
 	}
-	p.g = newGrouping(keys, x.Calls, tw.node.Child.Schema(), c)
+	p.whole = newGrouping(keys, x.Calls, tw.node.Child.Schema(), c)
+	p.g = newGrouping(append(keys[:len(keys):len(keys)], tw.node.Time), x.Calls, p.whole.in, c)
+	p.g.lay.tail = true
 	if _, err := p.g.newFolder(); err != nil {
 		return nil
 	}
-	p.whole = newGrouping(append(append([]expr.Expr{}, keys[:p.window]...), keys[p.window+1:]...), x.Calls, p.g.in, c)
 	return p
 }
 
@@ -92,20 +133,23 @@ func gcd(a, b int64) int64 {
 
 // paneFold is one worker's panes.
 type paneFold struct {
-	p      *panes
-	time   *expr.Program
-	f      *folder
-	t      *table
-	m      *merger // into windows
-	all    *table  // the panes of a key, merged
-	am     *merger
-	first  []int64 // of each group of all: its first and last pane
-	last   []int64
-	owner  []uint32 // of each pane: its group of all
-	starts columnar.Vec
-	vs     []*columnar.Vec
-	idx    []int32
-	from   []uint32
+	p    *panes
+	time *expr.Program
+	f    *folder
+	t    *table
+	low  int64 // start of the first pane in t, if there is one
+	// byRange lists the groups of t that state in panes takes, by range.
+	byRange [ranges][]uint32
+	m       *merger // into windows
+	all     *table  // the panes of a key, merged
+	am      *merger
+	first   []int64 // of each group of all: its first and last pane
+	last    []int64
+	owner   []uint32 // of each pane: its group of all
+	starts  columnar.Vec
+	vs      []*columnar.Vec
+	idx     []int32
+	from    []uint32
 }
 
 func (p *panes) newFold(windows *grouping) (*paneFold, error) {
@@ -123,6 +167,14 @@ func (p *panes) newFold(windows *grouping) (*paneFold, error) {
 
 // fold reads parts [from, to) and leaves the groups of their windows in into; rows is how many there were.
 func (x *paneFold) fold(r *run, w, from, to int, into *table) (rows int, err error) {
+	if rows, err = x.read(r, w, from, to); err != nil {
+		return rows, err
+	}
+	return rows, x.spread(into)
+}
+
+// read folds parts [from, to) into panes; rows is how many rows there were.
+func (x *paneFold) read(r *run, w, from, to int) (rows int, err error) {
 	x.t.truncate()
 	for part := from; part < to; part++ {
 		x.f.prog.Begin(r.exprTask(part))
@@ -135,7 +187,7 @@ func (x *paneFold) fold(r *run, w, from, to int, into *table) (rows int, err err
 			return rows, err
 		}
 	}
-	return rows, x.spread(into)
+	return rows, nil
 }
 
 // take folds a chunk into panes. Rows without a time are in no window.
@@ -174,7 +226,7 @@ func (x *paneFold) take(c *chunk) error {
 		return err
 	}
 	x.vs = append(x.vs[:0], vs...)
-	x.vs[x.p.window] = &x.starts
+	x.vs[len(x.p.whole.keys)] = &x.starts
 	return x.f.foldValues(x.t, x.vs, sel)
 }
 
@@ -200,8 +252,7 @@ func (x *paneFold) spread(into *table) error {
 
 // pane is the start of a pane.
 func (x *paneFold) pane(g uint32) int64 {
-	l := x.p.g.lay
-	return *(*int64)(x.t.rec.Ptr(g, recKey+l.fields[l.top[x.p.window]].at*8))
+	return *(*int64)(x.t.rec.Ptr(g, x.t.extraAt()-8))
 }
 
 // mergeKeys merges all panes of each key.
@@ -212,8 +263,8 @@ func (x *paneFold) mergeKeys() error {
 	x.owner = grow(x.owner[:0], int(n))
 	for at := uint32(0); at < n; at += mergeSlice {
 		x.slice(at, min(at+mergeSlice, n))
-		keys := x.decode(x.t, x.p.g.lay, len(x.p.g.keys))
-		if err := x.am.add(x.all, x.t, append(keys[:x.p.window:x.p.window], keys[x.p.window+1:]...), columnar.AllRows(len(x.from)), x.from); err != nil {
+		keys := x.decode(x.t, x.p.g.lay, len(x.p.whole.keys))
+		if err := x.am.add(x.all, x.t, keys, columnar.AllRows(len(x.from)), x.from); err != nil {
 			return err
 		}
 		for i, o := range x.am.groups {
@@ -253,16 +304,12 @@ func (x *paneFold) windows(t *table, l *layout, into *table, span func(i int, g 
 	n := uint32(t.rec.Len())
 	for at := uint32(0); at < n; at += mergeSlice {
 		x.slice(at, min(at+mergeSlice, n))
-		vs := x.decode(t, l, len(l.top))
+		vs := x.decode(t, l, len(x.p.whole.keys))
 		count := len(x.from)
 		start := columnar.Vec{Type: win.Fields[0].Type, Phys: columnar.PI64, Len: count, I64: make([]int64, count)}
 		end := columnar.Vec{Type: win.Fields[1].Type, Phys: columnar.PI64, Len: count, I64: make([]int64, count)}
 		window := &columnar.Vec{Type: win, Phys: columnar.PStruct, Len: count, Kids: []*columnar.Vec{&start, &end}}
-		if l == x.p.g.lay {
-			vs[x.p.window] = window
-		} else {
-			vs = append(vs[:x.p.window:x.p.window], append([]*columnar.Vec{window}, vs[x.p.window:]...)...)
-		}
+		vs = append(vs[:x.p.window:x.p.window], append([]*columnar.Vec{window}, vs[x.p.window:]...)...)
 		until := make([]int64, count) // no window that ends before holds the group
 		for i, g := range x.from {
 			from, to := span(i, g)

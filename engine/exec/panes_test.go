@@ -29,7 +29,7 @@ func TestPanesAgainstRowByRow(t *testing.T) {
 		if o.g.panes == nil {
 			t.Fatal("no panes for " + q.sql)
 		}
-		o.g.panes = nil
+		o.g.panes, o.paned, o.inPanes = nil, nil, false
 		x.hidden = rapid.Bool().Draw(t, "hidden")
 		y.hidden = x.hidden
 		for _, p := range cut(t, events(t, "rows", 0)) {

@@ -152,10 +152,32 @@ func saveRanges(b *store.Batch, number int, of func(i int) rangeTable, refs []in
 }
 
 func (o *stateAggregate) save(b *store.Batch, number int) error {
+	if o.inPanes {
+		return o.paned.save(b, number)
+	}
 	return saveRanges(b, number, func(i int) rangeTable { return rangeTable{o.ranges[i].t, &o.ranges[i].stats} }, o.g.refs, o.batch)
 }
 
 func (o *stateAggregate) load(v *store.View, number int) error {
+	if o.paned != nil {
+		there, err := o.paned.load(v, number)
+		switch {
+		case err != nil:
+			return err
+		case there && o.inPanes:
+			o.paned.measure()
+			return nil
+		case there:
+			if err := o.paned.spread(o); err != nil {
+				return err
+			}
+			for _, a := range o.ranges {
+				a.index(o)
+			}
+			o.measure()
+			return nil
+		}
+	}
 	err := spread("load", runtime.GOMAXPROCS(0), ranges, func(_, i int) error {
 		a := o.ranges[i]
 		if err := loadTable(v, store.Shard{Operator: number, Range: i}, a.t, o.g.refs, &a.stats); err != nil {
@@ -165,6 +187,7 @@ func (o *stateAggregate) load(v *store.View, number int) error {
 		return nil
 	})
 	o.measure()
+	o.inPanes = o.inPanes && o.count.NumRowsTotal == 0 // what is in windows stays in windows
 	return err
 }
 

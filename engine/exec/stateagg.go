@@ -175,6 +175,10 @@ type stateAggregate struct {
 	lastE   int64
 	batch   int64
 	tap     *tap // nil: untraced
+	paned   *panedState
+	inPanes bool // the state is in paned, not in ranges
+	// panesFit says that new state goes into panes.
+	panesFit bool
 }
 
 // aggregateRange is the state of one hash range.
@@ -211,6 +215,9 @@ func newStateAggregate(child operator, g *grouping, mode string, timeColumn int,
 }
 
 func (o *stateAggregate) open(r *run) (int, error) {
+	if o.inPanes {
+		return o.paned.open(r)
+	}
 	start := r.now()
 	parts, err := o.child.open(r)
 	if err != nil {
@@ -400,6 +407,9 @@ func (o *stateAggregate) measure() {
 }
 
 func (o *stateAggregate) part(r *run, w, p int, to emit) error {
+	if o.inPanes {
+		return o.paned.part(p, to)
+	}
 	outs := o.out[p : p+1]
 	if o.small {
 		outs = o.out
@@ -441,10 +451,18 @@ func (o *stateAggregate) reset() {
 		a.x.reset()
 		a.stats = segmentStats{}
 	}
+	if o.paned != nil {
+		o.paned.reset()
+		o.inPanes = o.panesFit
+	}
 	o.measure()
 }
 
 func (o *stateAggregate) settle() {
+	if o.inPanes {
+		o.paned.settle()
+		return
+	}
 	for _, a := range o.ranges {
 		a.t.settle()
 		if a.t.sparse() {

@@ -52,6 +52,9 @@ type tabular interface {
 }
 
 func (o *stateAggregate) stateTables(string) (ts []**table) {
+	if o.inPanes {
+		return nil // its rows are made of others
+	}
 	for _, a := range o.ranges {
 		ts = append(ts, &a.t)
 	}
@@ -125,8 +128,8 @@ func (p *Plan) look(v *store.View, operator int, storeName string, apart bool) (
 		s.reset()
 	}
 	if o, ok := s.(tabular); ok {
-		told = true
 		for _, t := range o.stateTables(storeName) {
+			told = true
 			(*t).notes = &loadNotes{}
 			if apart {
 				(*t).notes.gone = newTable((*t).lay, (*t).rec.Stride()-(*t).extraAt())
@@ -317,7 +320,8 @@ func (m *StateImage) Find(key []byte) (place int, ok bool) {
 // TellsRemoved says whether StateChanges can tell the keys that a batch removed.
 func (p *Plan) TellsRemoved(operator int) bool {
 	_, ok := p.stateful[operator].(tabular)
-	return ok
+	o, isAggregate := p.stateful[operator].(*stateAggregate)
+	return ok && !(isAggregate && o.inPanes)
 }
 
 // None is an image of the same columns without rows.

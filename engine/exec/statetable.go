@@ -84,6 +84,9 @@ func (o *stateAggregate) stateSchema(name string) (types.Schema, types.Schema, b
 }
 
 func (o *stateAggregate) stateRows(name string, to emit) error {
+	if o.inPanes {
+		return o.paned.rows(to)
+	}
 	for _, a := range o.ranges {
 		if err := o.g.push(a.t, a.aggs, a.t.groups(nil), to); err != nil {
 			return err

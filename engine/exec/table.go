@@ -251,6 +251,42 @@ func (t *table) unlink(g uint32) {
 	t.dead = append(t.dead, g)
 }
 
+// unlinkAll takes groups out of the slots without noting that they are dead: their records stay readable until the
+// owner gives them to free. When they are many, all slots are made anew instead of visiting that of each.
+func (t *table) unlinkAll(gs []uint32) {
+	if len(gs)*16 < len(t.slots) {
+		dead := t.dead
+		for _, g := range gs {
+			t.unlink(g)
+		}
+		t.dead = dead
+		return
+	}
+	if len(gs) == 0 {
+		return
+	}
+	gone := make([]uint64, (t.rec.Len()+63)/64)
+	for _, g := range gs {
+		gone[g>>6] |= 1 << (g & 63)
+		*(*uint64)(t.rec.Ptr(g, recEpoch)) &^= flagLive << 32
+	}
+	kept := make([]uint64, 0, max(0, t.live-len(gs)))
+	for _, s := range t.slots {
+		if s == 0 || s == slotGone {
+			continue
+		}
+		if g := uint32(s) - 1; gone[g>>6]>>(g&63)&1 == 0 {
+			kept = append(kept, s)
+		}
+	}
+	t.live = len(kept)
+	t.used = t.live
+	clear(t.slots)
+	for _, s := range kept {
+		t.enter(s)
+	}
+}
+
 // settle ends a batch: dirty and dead groups are forgotten, dead records may be used again.
 func (t *table) settle() {
 	t.free = append(t.free, t.dead...)
