@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"hash/maphash"
 	"math"
 
 	"streamlab/columnar"
@@ -26,18 +27,12 @@ func varied(v *columnar.Vec, at []int32) bool {
 	case columnar.PDec:
 		return mostlyDistinct(at, func(k int32) uint64 { return v.Dec[k].LowBits() })
 	case columnar.PBytes:
-		seen := map[string]bool{}
-		n := 0
-		for _, k := range at {
-			if k >= 0 {
-				n++
-				seen[string(v.Bytes(int(k)))] = true
-			}
-		}
-		return n >= sampleMin && len(seen) > n/2
+		return mostlyDistinct(at, func(k int32) uint64 { return maphash.Bytes(sampleSeed, v.Bytes(int(k))) })
 	}
 	return false
 }
+
+var sampleSeed = maphash.MakeSeed() // two texts with one hash make the estimate hardly worse
 
 func mostlyDistinct(at []int32, value func(int32) uint64) bool {
 	const slots = 2 * sampleRows // a power of two

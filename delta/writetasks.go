@@ -6,42 +6,18 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/apache/arrow-go/v18/arrow"
-
 	"streamlab/columnar"
 	"streamlab/internal/safego"
-	"streamlab/sql/types"
 )
 
-// heldRows is how many rows of a partition are kept back before they go into files: partitions with fewer all
-// go into the files of one worker, in their order, so that small writes make one file.
-const heldRows = 16384
-
-// held are the first rows of a partition.
-type held struct {
-	batches []arrow.RecordBatch
-	rows    int64
-}
-
-// take keeps a copy of rows: whoever made them may use their memory again.
-func (h *held) take(rb arrow.RecordBatch, s types.Schema, as *arrow.Schema) {
-	n := int(rb.NumRows())
-	vs := make([]*columnar.Vec, len(s))
-	for i, f := range s {
-		vs[i] = new(columnar.Vec)
-		columnar.Gather(vs[i], columnar.FromArrow(rb.Column(i), f.Type), columnar.AllRows(n))
-	}
-	h.batches = append(h.batches, columnar.Record(as, vs, columnar.AllRows(n)))
-	h.rows += int64(n)
-}
-
-func (h *held) writeTo(w *dataWriter) error {
-	for _, rb := range h.batches {
+// writeHeld writes the rows of a partition that were held back.
+func (w *dataWriter) writeHeld(h *columnar.Held) error {
+	for _, rb := range h.Batches {
 		if err := w.write(rb); err != nil {
 			return err
 		}
 	}
-	h.batches = nil
+	h.Batches = nil
 	return nil
 }
 
@@ -55,13 +31,12 @@ func (t *Txn) writeParallel(ctx context.Context, ws []*dataWriter, parts []colum
 		next <- i
 	}
 	close(next)
-	back := make([]held, len(parts))
+	back := make([]columnar.Held, len(parts))
 	hs := make([]*safego.Handle, len(ws))
-	as := ws[0].schema.Arrow()
 	for k, w := range ws {
 		hs[k] = safego.Go("delta writer", func() error {
 			for i := range next {
-				if err := w.part(ctx, parts[i], &back[i], as); err != nil {
+				if err := w.part(ctx, parts[i], &back[i]); err != nil {
 					cancel()
 					return err
 				}
@@ -77,7 +52,7 @@ func (t *Txn) writeParallel(ctx context.Context, ws []*dataWriter, parts []colum
 	}
 	for i := range back {
 		if first == nil {
-			first = back[i].writeTo(ws[0])
+			first = ws[0].writeHeld(&back[i])
 		}
 	}
 	done := make([][]written, len(ws))
@@ -105,18 +80,17 @@ func (t *Txn) writeParallel(ctx context.Context, ws []*dataWriter, parts []colum
 }
 
 // part writes the rows of a partition, or leaves them in h if they are few.
-func (w *dataWriter) part(ctx context.Context, p columnar.Partition, h *held, as *arrow.Schema) error {
+func (w *dataWriter) part(ctx context.Context, p columnar.Partition, h *columnar.Held) error {
 	open := false
 	for rb, err := range p.Rows(ctx) {
 		switch {
 		case err != nil:
 		case open:
 			err = w.write(rb)
-		case h.rows+rb.NumRows() <= heldRows:
-			h.take(rb, w.schema, as)
+		case h.Take(rb, w.schema):
 		default:
 			open = true
-			if err = h.writeTo(w); err == nil {
+			if err = w.writeHeld(h); err == nil {
 				err = w.write(rb)
 			}
 		}

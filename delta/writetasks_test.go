@@ -34,7 +34,7 @@ var idSchema = types.Schema{{Name: "id", Type: types.Of(types.BigInt), Nullable:
 
 // Small partitions share a file, in their order; large ones have a file for each worker. No row is lost.
 func TestWriteOfManyPartitions(t *testing.T) {
-	for _, size := range []int{0, 10, heldRows, heldRows + 1, 3 * heldRows} {
+	for _, size := range []int{0, 10, columnar.HeldRows, columnar.HeldRows + 1, 3 * columnar.HeldRows} {
 		l := Open(t.TempDir())
 		txn, err := l.Begin()
 		if err != nil {
@@ -55,7 +55,7 @@ func TestWriteOfManyPartitions(t *testing.T) {
 			t.Fatal(err)
 		}
 		most := workers(parts) // a quick worker may take the partitions of a slow one too
-		if size <= heldRows {
+		if size <= columnar.HeldRows {
 			most = 1
 		}
 		if len(w.Adds) > most {

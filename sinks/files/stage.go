@@ -1,7 +1,6 @@
 package files
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/uuid"
 
 	"streamlab/codec"
@@ -44,13 +44,17 @@ func (s *sink) stage(ctx context.Context, b sinks.Batch) ([]codec.SinkFile, erro
 	var handles []*safego.Handle
 	for range min(len(b.Parts), runtime.GOMAXPROCS(0)) {
 		handles = append(handles, safego.Go("file sink", func() error {
+			var large *task
 			for i := range next {
-				if err := tasks[i].run(ctx, b.Parts[i], b.Schema); err != nil {
+				if err := tasks[i].run(ctx, b.Parts[i], b.Schema, &large); err != nil {
 					cancel()
 					return err
 				}
 			}
-			return nil
+			if large == nil {
+				return nil
+			}
+			return large.finish()
 		}))
 	}
 	var first error
@@ -289,43 +293,95 @@ func (t *task) abort() {
 	}
 }
 
-func (t *task) run(ctx context.Context, p columnar.Partition, schema types.Schema) error {
-	var folder []byte
+// run writes a partition. One with few rows has files of its own. The rows of larger ones go into the files of
+// the first such partition of the worker, which stay open: large is its task, nil before there is one.
+func (t *task) run(ctx context.Context, p columnar.Partition, schema types.Schema, large **task) error {
+	var held columnar.Held
+	to := (*task)(nil)
+	early := func() error {
+		for _, rb := range held.Batches {
+			if err := to.take(rb, schema); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	for rb, err := range p.Rows(ctx) {
+		if err == nil && to == nil {
+			if held.Take(rb, schema) {
+				continue
+			}
+			if *large == nil {
+				*large = t
+			}
+			to = *large
+			err = early()
+		}
+		if err == nil {
+			err = to.take(rb, schema)
+		}
 		if err != nil {
 			return err
 		}
-		all := columnar.Vectors(rb, schema)
-		n := int(rb.NumRows())
-		t.rows.Add(int64(n))
-		cols := make([]columnar.Vec, len(t.data))
-		for i, c := range t.data {
-			cols[i] = all[c]
+	}
+	if to != nil {
+		return nil
+	}
+	to = t
+	return errors.Join(early(), t.finish())
+}
+
+// take writes rows into the files of their folders.
+func (t *task) take(rb arrow.RecordBatch, schema types.Schema) error {
+	all := columnar.Vectors(rb, schema)
+	n := int(rb.NumRows())
+	t.rows.Add(int64(n))
+	cols := make([]columnar.Vec, len(t.data))
+	for i, c := range t.data {
+		cols[i] = all[c]
+	}
+	if len(t.keys) == 0 {
+		return t.write("", cols, 0, n)
+	}
+	some := make([]columnar.Vec, len(t.data))
+	for _, g := range t.groups(all, n) {
+		rows := cols
+		if g.rows.N < n {
+			for i := range cols {
+				columnar.Gather(&some[i], &cols[i], g.rows)
+			}
+			rows = some
 		}
-		if len(t.keys) == 0 {
-			if err := t.write("", cols, 0, n); err != nil {
-				return err
-			}
-			continue
-		}
-		for from := 0; from < n; {
-			folder = t.folder(folder[:0], all, from)
-			to := from + 1
-			var other []byte
-			for to < n {
-				other = t.folder(other[:0], all, to)
-				if !bytes.Equal(other, folder) {
-					break
-				}
-				to++
-			}
-			if err := t.write(string(folder), cols, from, to); err != nil {
-				return err
-			}
-			from = to
+		if err := t.write(g.folder, rows, 0, g.rows.N); err != nil {
+			return err
 		}
 	}
-	return t.finish()
+	return nil
+}
+
+// group is the rows of a batch that go into one folder.
+type group struct {
+	folder string
+	rows   columnar.Sel
+}
+
+// groups sorts rows by folder: the folders come in the order of their first rows, the rows of each as they were.
+func (t *task) groups(cols []columnar.Vec, n int) []group {
+	var out []group
+	at := map[string]int{}
+	var folder []byte
+	for i := range n {
+		folder = t.folder(folder[:0], cols, i)
+		k, ok := at[string(folder)]
+		if !ok {
+			k = len(out)
+			out = append(out, group{folder: string(folder)})
+			at[out[k].folder] = k
+		}
+		out[k].rows.Idx = append(out[k].rows.Idx, int32(i))
+		out[k].rows.N++
+	}
+	return out
 }
 
 // write appends rows [from, to) to the file of a folder, and to further ones if that is full.
@@ -404,17 +460,28 @@ func (t *task) folder(dst []byte, cols []columnar.Vec, row int) []byte {
 	return dst
 }
 
-// appendEscaped writes the characters that may not stand in the name of a partition folder as %XX.
+// escaped are the characters that may not stand in the name of a partition folder.
+var escaped = func() (out [256]bool) {
+	for c := range 0x20 {
+		out[c] = true
+	}
+	for _, c := range []byte("\x7f\"#%'*/:=?\\{[]^") {
+		out[c] = true
+	}
+	return out
+}()
+
+// appendEscaped writes characters that may not stand in the name of a partition folder as %XX.
 func appendEscaped(dst, s []byte) []byte {
 	const hex = "0123456789ABCDEF"
-	for _, c := range s {
-		if c < 0x20 || c == 0x7f || bytes.IndexByte([]byte("\"#%'*/:=?\\{[]^"), c) >= 0 {
-			dst = append(dst, '%', hex[c>>4], hex[c&15])
-		} else {
-			dst = append(dst, c)
+	from := 0
+	for i, c := range s {
+		if escaped[c] {
+			dst = append(append(dst, s[from:i]...), '%', hex[c>>4], hex[c&15])
+			from = i + 1
 		}
 	}
-	return dst
+	return append(dst, s[from:]...)
 }
 
 func entryName(id int64, compact bool) string {
