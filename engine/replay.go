@@ -27,7 +27,13 @@ type TraceOptions struct {
 	// Key follows the rows that have these values (as the console sink prints them) in the columns of these
 	// names, in every stage that has all of the columns.
 	Key map[string]string
+	// Partial gets what is known while the batch still runs, up to ten times a second, on the goroutine of the
+	// replay; each is a Trace of its own. Nil: only the whole is wanted.
+	Partial func(*Trace)
 }
+
+// partialEvery is how often rows are shown while they come.
+const partialEvery = 100 * time.Millisecond
 
 // Replay runs a batch of the query again and tells what became of its rows. It may be called while the query
 // runs and after it has failed, as long as its checkpoint is open; ctx cancels it. Errors:
@@ -78,8 +84,16 @@ func (r *replayer) trace(ctx context.Context, o TraceOptions) (*Trace, error) {
 	if err := r.find(); err != nil {
 		return nil, err
 	}
-	c := exec.TraceConf{Rows: o.Rows, Match: matcher(o.Key)}
+	c := exec.TraceConf{Rows: o.Rows, Match: matcher(o.Key), Every: partialEvery}
+	if o.Partial != nil {
+		c.Partial = func(t *exec.Trace) {
+			x := r.finish(t, nil)
+			x.Partial = true
+			o.Partial(x)
+		}
+	}
 	t, err := r.run(ctx, c)
+	c.Partial = nil // a second run would show the beginning again
 	if err != nil {
 		return nil, err
 	}

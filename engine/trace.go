@@ -22,6 +22,7 @@ type Trace struct {
 	*exec.Trace
 	Batch    int64
 	Mode     string // append, update, complete
+	Partial  bool   // the batch still ran: rows may have no fate yet
 	Live     bool   // the rows were recorded when the batch ran; else the sources gave them again
 	At       time.Time
 	Sources  []string    // as progress describes them

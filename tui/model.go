@@ -84,6 +84,12 @@ type (
 		apply func() screen.Effect
 		err   error
 	}
+	partMsg struct {
+		key   jobKey
+		n     int
+		apply func() screen.Effect
+		next  tea.Cmd
+	}
 	doMsg struct {
 		cmd screen.Command
 		err error
@@ -252,6 +258,11 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		}
 		if msg.apply != nil {
 			return m.apply(msg.key.on, msg.apply())
+		}
+	case partMsg:
+		if j := m.jobs[msg.key]; j != nil && j.n == msg.n {
+			m.dirty = true
+			return tea.Batch(m.apply(msg.key.on, msg.apply()), msg.next)
 		}
 	case doMsg:
 		m.dirty = true
@@ -463,18 +474,46 @@ func (m *model) start(on screen.Screen, j screen.Job) tea.Cmd {
 	n := m.jobN
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.jobs[k] = &job{n: n, cancel: cancel, what: j.What}
+	work, next := j.Run, tea.Cmd(nil)
+	if j.Parts != nil {
+		work, next = inParts(j.Parts, k, n)
+	}
 	run := func() tea.Msg {
 		out := jobMsg{key: k, n: n}
 		out.err = safego.Call(j.Slot, func() error {
-			out.apply = j.Run(ctx)
+			out.apply = work(ctx)
 			return nil
 		})
 		return out
 	}
 	if j.What == "" {
-		return run
+		return tea.Batch(run, next)
 	}
-	return tea.Batch(run, m.timer(200*time.Millisecond, func(time.Time) tea.Msg { return busyMsg{k, n} }))
+	return tea.Batch(run, next, m.timer(200*time.Millisecond, func(time.Time) tea.Msg { return busyMsg{k, n} }))
+}
+
+// inParts gives work that hands over parts of its answer, and what waits for the next of them. A part that nobody has
+// taken yet is replaced by a newer one, so that the work never waits for the screen.
+func inParts(work func(context.Context, func(func() screen.Effect)) func() screen.Effect, k jobKey, n int) (func(context.Context) func() screen.Effect, tea.Cmd) {
+	parts := make(chan func() screen.Effect, 1)
+	var next tea.Cmd
+	next = func() tea.Msg {
+		apply, more := <-parts
+		if !more {
+			return nil
+		}
+		return partMsg{k, n, apply, next}
+	}
+	return func(ctx context.Context) func() screen.Effect {
+		defer close(parts)
+		return work(ctx, func(apply func() screen.Effect) {
+			select {
+			case <-parts:
+			default:
+			}
+			parts <- apply // there is room: this is the only writer
+		})
+	}, next
 }
 
 func (m *model) do(c screen.Command) tea.Cmd {

@@ -195,6 +195,7 @@ func (g *gallery) Open(ctx context.Context, path string) (screen.Workbench, erro
 		_ = w.StartAll(ctx, lab.StartOptions{})
 		b.started = len(w.Running()) > 0
 	}
+	b.readPasts(context.WithoutCancel(ctx))
 	return b, nil
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"streamlab/engine"
 	"streamlab/errs"
+	"streamlab/internal/safego"
 	"streamlab/lab"
 	"streamlab/sinks/memory"
 	"streamlab/sql/types"
@@ -26,8 +27,10 @@ type localLab struct {
 	mu       sync.Mutex
 	consoles map[string]*consoleText
 	cache    map[string]*cachedSnapshot
-	lesson   *lesson // nil: the lab has no steps
-	started  bool    // opening the lab started queries
+	pasts    map[string]past // by query
+	reading  *safego.Handle  // of pasts when the lab was opened
+	lesson   *lesson         // nil: the lab has no steps
+	started  bool            // opening the lab started queries
 
 	conf      map[string]string // settings of the command line
 	*learning                   // what the user has learned
@@ -49,6 +52,7 @@ type cachedSnapshot struct {
 	version int64
 	run     *engine.StreamingQuery
 	refused error
+	past    int64 // version of what is known from before
 	snap    *screen.QuerySnapshot
 }
 
@@ -118,12 +122,23 @@ func (b *localLab) Queries() []*screen.QuerySnapshot {
 			version = run.Snapshot().Version
 		}
 		c := b.cache[name]
-		if c == nil || c.version != version || c.run != run || c.refused != refused {
+		if c != nil && c.run != nil && c.run != run { // the run before this one is past now
+			if b.pasts == nil {
+				b.pasts = map[string]past{}
+			}
+			b.pasts[name] = past{version: b.pasts[name].version + 1, reports: c.snap.Progress}
+		}
+		was := b.pasts[name]
+		if c == nil || c.version != version || c.run != run || c.refused != refused || c.past != was.version {
 			n := int64(1)
 			if c != nil {
 				n = c.snap.Version + 1
 			}
-			c = &cachedSnapshot{version, run, refused, b.snapshot(q, run, refused)}
+			c = &cachedSnapshot{version, run, refused, was.version, b.snapshot(q, run, refused)}
+			c.snap.Progress = was.before(run, c.snap.Progress)
+			if last := c.snap.Last(); run == nil && last.BatchID >= 0 {
+				c.snap.BatchID, c.snap.Watermark = last.BatchID, last.Watermark
+			}
 			c.snap.Version = n
 			b.cache[name] = c
 		}
@@ -163,9 +178,7 @@ func (b *localLab) snapshot(q lab.Query, run *engine.StreamingQuery, refused err
 		s.State = screen.Running
 	}
 	recent := x.Recent
-	if len(recent) > 120 {
-		recent = recent[len(recent)-120:]
-	}
+	recent = recent[max(0, len(recent)-keptReports):]
 	for i := range recent {
 		p := &recent[i]
 		if _, ran := p.DurationMs["addBatch"]; !ran {
@@ -189,21 +202,8 @@ func progressOf(p *engine.Progress) screen.Progress {
 	out := screen.Progress{BatchID: p.BatchID, Time: p.Timestamp, Duration: time.Duration(p.BatchDuration) * time.Millisecond,
 		RowsIn: p.NumInputRows, RowsOut: p.Sink.NumOutputRows, InputRate: p.InputRate, ProcessRate: p.ProcessedRate,
 		JSON: func() string { return p.Pretty() }}
-	for _, k := range []string{"latestOffset", "getBatch", "queryPlanning", "walCommit", "addBatch", "commitOffsets"} {
-		if ms, ok := p.DurationMs[k]; ok {
-			out.Phases = append(out.Phases, screen.Phase{Name: k, Took: time.Duration(ms) * time.Millisecond})
-		}
-	}
-	if t, err := time.Parse(engine.TimestampLayout, p.EventTime["watermark"]); err == nil && t.UnixMilli() > 0 {
-		out.Watermark = t
-	}
-	if t, err := time.Parse(engine.TimestampLayout, p.EventTime["max"]); err == nil {
-		out.EventMax = t
-	}
-	for _, o := range p.StateOperators {
-		out.Operators = append(out.Operators, screen.OperatorProgress{Name: o.OperatorName, RowsTotal: o.NumRowsTotal, RowsUpdated: o.NumRowsUpdated,
-			RowsRemoved: o.NumRowsRemoved, DroppedByWatermark: o.NumRowsDroppedByWatermark, MemoryBytes: o.MemoryUsedBytes})
-	}
+	out.Phases, out.Operators = phasesOf(p.DurationMs), operatorsOf(p.StateOperators)
+	out.Watermark, out.EventMax = eventTimes(p.EventTime)
 	return out
 }
 
@@ -270,21 +270,18 @@ func (b *localLab) State(ctx context.Context, query string, batch int64, operato
 	return resultOf(batches, schema, filter, limit, batch, t), nil
 }
 
-// BatchRows gives what a batch sent to its sink.
-func (b *localLab) BatchRows(_ context.Context, query string, batch int64, limit int) (screen.Result, error) {
+// BatchRows gives what a batch sent to its sink: as it was kept, else by running the batch again.
+func (b *localLab) BatchRows(ctx context.Context, query string, batch int64, limit int) (screen.Result, error) {
 	t := time.Now()
-	q := b.w.Query(query)
-	if q == nil {
-		return screen.Result{}, errs.New("ROWS_NOT_KEPT", "batch", batch)
+	if q := b.w.Query(query); q != nil {
+		if rows, total, ok := q.BatchRows(batch); ok {
+			r := resultOf(rows, q.Schema(), "", limit, batch, t)
+			r.Total, r.More = total, total > int64(len(r.Rows))
+			r.Note = "as sent to the sink"
+			return r, nil
+		}
 	}
-	rows, total, ok := q.BatchRows(batch)
-	if !ok {
-		return screen.Result{}, errs.New("ROWS_NOT_KEPT", "batch", batch)
-	}
-	r := resultOf(rows, q.Schema(), "", limit, batch, t)
-	r.Total, r.More = total, total > int64(len(r.Rows))
-	r.Note = "as sent to the sink"
-	return r, nil
+	return b.rowsAgain(ctx, query, batch, limit)
 }
 
 func resultOf(batches []arrow.RecordBatch, schema types.Schema, filter string, limit int, batch int64, t time.Time) screen.Result {

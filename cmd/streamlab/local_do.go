@@ -71,9 +71,18 @@ func (b *localLab) Do(ctx context.Context, c screen.Command) error {
 	return nil
 }
 
-// changePast rewinds, forks or forgets the checkpoint of a query. A running query is stopped after its batch
-// first; one that was running is started again after a rewind.
+// changePast changes the checkpoint of a query and reads anew what it says of earlier batches.
 func (b *localLab) changePast(ctx context.Context, c screen.Command) error {
+	err := b.changeCheckpoint(ctx, c)
+	if c.Verb != screen.Fork {
+		b.readPast(c.Query)
+	}
+	return err
+}
+
+// changeCheckpoint rewinds, forks or forgets the checkpoint of a query. A running query is stopped after its batch
+// first; one that was running is started again after a rewind.
+func (b *localLab) changeCheckpoint(ctx context.Context, c screen.Command) error {
 	dir, err := b.w.Checkpoint(c.Query)
 	if err != nil {
 		return err
@@ -232,7 +241,11 @@ func (b *localLab) playStep(ctx context.Context, i int, predicted string) error 
 	b.play.Lock() // one step at a time
 	defer b.play.Unlock()
 	set(func(s *screen.Step) { s.State, s.Found, s.Said = screen.StepRunning, "", predicted })
-	found, err := l.player.Play(ctx, i)
+	var found []string
+	err := b.stopAllLooking()
+	if err == nil {
+		found, err = l.player.Play(ctx, i)
+	}
 	set(func(s *screen.Step) {
 		s.State, s.Found = screen.StepSeen, strings.Join(found, "\n")
 		if err != nil {

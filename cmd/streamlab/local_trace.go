@@ -20,6 +20,13 @@ var _ screen.Tracer = (*localLab)(nil)
 // Trace runs a batch of a query again: by its run, or, if it has none that is open, from the checkpoint on disk.
 func (b *localLab) Trace(ctx context.Context, query string, batch int64, o screen.TraceOptions) (*screen.Trace, error) {
 	eo := engine.TraceOptions{Rows: o.Rows}
+	if o.Partial != nil {
+		eo.Partial = func(t *engine.Trace) {
+			if x, err := shownTrace(t, nil); err == nil {
+				o.Partial(x)
+			}
+		}
+	}
 	for _, r := range o.Follow {
 		eo.Follow = append(eo.Follow, engine.Ref{Stage: r.Stage, N: r.N})
 	}
@@ -29,6 +36,9 @@ func (b *localLab) Trace(ctx context.Context, query string, batch int64, o scree
 	}
 	cp, _, done, err := b.at(query)
 	if err != nil {
+		if q := b.w.Query(query); q != nil && q.Snapshot().Temporary {
+			err = errs.Wrap(err, "TRACE_TEMPORARY", "name", query, "batch", batch)
+		}
 		return nil, err
 	}
 	defer done()
@@ -66,7 +76,7 @@ func shownTrace(t *engine.Trace, err error) (*screen.Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &screen.Trace{Batch: t.Batch, Live: t.Live, RowsIn: t.RowsNow, RowsThen: t.RowsThen,
+	out := &screen.Trace{Batch: t.Batch, Partial: t.Partial, Live: t.Live, RowsIn: t.RowsNow, RowsThen: t.RowsThen,
 		Follow: func(r screen.RowRef) map[int]map[int64]bool {
 			return t.Trace.Follow(engine.Ref{Stage: r.Stage, N: r.N})
 		},

@@ -5,13 +5,11 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"sort"
-	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/spf13/cobra"
@@ -23,7 +21,6 @@ import (
 	"streamlab/sinks/memory"
 	"streamlab/sql"
 	"streamlab/sql/types"
-	"streamlab/tui/screen"
 )
 
 func newSQLCommand(a *app) *cobra.Command {
@@ -166,41 +163,6 @@ func (a *app) storedViews(path string) []memory.View {
 		}
 		return out, nil
 	}}, {Name: "events", Columns: eventColumns, Rows: func(context.Context) ([][]any, error) { return nil, nil }}}
-}
-
-// storedProgress reads a report as Spark writes it; false if it is none.
-func storedProgress(raw []byte) (screen.Progress, bool) {
-	var r struct {
-		BatchID       int64             `json:"batchId"`
-		Timestamp     time.Time         `json:"timestamp"`
-		BatchDuration int64             `json:"batchDuration"`
-		Rows          int64             `json:"numInputRows"`
-		In            float64           `json:"inputRowsPerSecond"`
-		Out           float64           `json:"processedRowsPerSecond"`
-		EventTime     map[string]string `json:"eventTime"`
-		Operators     []struct {
-			Rows int64 `json:"numRowsTotal"`
-			Late int64 `json:"numRowsDroppedByWatermark"`
-		} `json:"stateOperators"`
-		Sink struct {
-			Rows *int64 `json:"numOutputRows"`
-		} `json:"sink"`
-	}
-	if json.Unmarshal(raw, &r) != nil {
-		return screen.Progress{}, false
-	}
-	p := screen.Progress{BatchID: r.BatchID, Time: r.Timestamp, Duration: time.Duration(r.BatchDuration) * time.Millisecond, RowsIn: r.Rows,
-		RowsOut: -1, InputRate: r.In, ProcessRate: r.Out, JSON: func() string { return string(raw) }}
-	if r.Sink.Rows != nil {
-		p.RowsOut = *r.Sink.Rows
-	}
-	if t, err := time.Parse(engine.TimestampLayout, r.EventTime["watermark"]); err == nil && t.UnixMilli() > 0 {
-		p.Watermark = t
-	}
-	for _, o := range r.Operators {
-		p.Operators = append(p.Operators, screen.OperatorProgress{RowsTotal: o.Rows, DroppedByWatermark: o.Late})
-	}
-	return p, true
 }
 
 func (a *app) sparkSQL(ctx context.Context, args []string, statements []string) error {

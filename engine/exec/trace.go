@@ -28,6 +28,11 @@ type TraceConf struct {
 	Keep map[int]map[int64]bool
 	// Match picks rows out of a chunk, by position; nil picks none. Trace.Matched lists them.
 	Match func(s types.Schema, cols []columnar.Vec, sel columnar.Sel) []int
+	// Partial gets what the taps have seen while the plan still runs, at most once in a span of Every and on the
+	// goroutine that runs it: a Trace whose rows may still have no fate, and of which nothing can be followed. Nil:
+	// nobody looks.
+	Partial func(*Trace)
+	Every   time.Duration
 }
 
 // Fate is what became of a row in the stage above.
@@ -142,6 +147,7 @@ type tracer struct {
 	since   time.Time
 	now     func() time.Time
 	matched []rowID
+	told    time.Time // when Partial was called last
 }
 
 func newTracer(c TraceConf, now func() time.Time) *tracer {
@@ -275,6 +281,9 @@ func (p *tap) part(r *run, w, part int, to emit) error {
 		t.enter(nil)
 		t.pushing = below
 		p.unclaimed(c.sel)
+		if len(p.below) == 0 {
+			t.tell()
+		}
 		t.enter(p)
 		return err
 	})

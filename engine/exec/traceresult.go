@@ -12,23 +12,35 @@ func (p *Plan) Trace() *Trace {
 	if p.tracer == nil {
 		return nil
 	}
-	out := &Trace{taps: p.tracer.taps}
+	out := &Trace{taps: p.tracer.taps, Stages: p.tracer.stages(newInverse(p.tracer.taps))}
 	for _, r := range p.tracer.matched {
 		out.Matched = append(out.Matched, r.ref())
 	}
-	inverse := newInverse(p.tracer.taps)
-	for _, t := range p.tracer.taps {
-		s := t.TraceStage
-		for _, b := range t.below {
+	return out
+}
+
+// tell gives Partial what was seen until now.
+func (t *tracer) tell() {
+	if t.conf.Partial == nil || t.now().Sub(t.told) < t.conf.Every {
+		return
+	}
+	t.conf.Partial(&Trace{Stages: t.stages(&inverse{})})
+	t.told = t.now()
+}
+
+func (t *tracer) stages(inverse *inverse) (out []TraceStage) {
+	for _, p := range t.taps {
+		s := p.TraceStage
+		for _, b := range p.below {
 			s.In += b.Out
 		}
-		s.State, _ = stateRows(t.child)
+		s.State, _ = stateRows(p.child)
 		s.Fates = map[Fate]int64{}
-		for _, f := range t.fate {
+		for _, f := range p.fate {
 			s.Fates[f]++
 		}
-		t.rows(&s, inverse)
-		out.Stages = append(out.Stages, s)
+		p.rows(&s, inverse)
+		out = append(out, s)
 	}
 	return out
 }
@@ -111,8 +123,12 @@ func (x *inverse) of(r rowID) []rowID { return x.members[r] }
 
 // Follow gives the rows that some rows were made of, however far below, and those that were made of them: by
 // stage and number. The rows themselves are among them; the partners of a join that a descendant has are not.
+// A partial trace follows nothing.
 func (t *Trace) Follow(rows ...Ref) map[int]map[int64]bool {
 	out := map[int]map[int64]bool{}
+	if t.taps == nil {
+		return out
+	}
 	add := func(r rowID) bool {
 		if r < 0 {
 			return false

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"context"
+	"strings"
 
 	"streamlab/errs"
 	"streamlab/internal/safe"
@@ -24,7 +25,9 @@ type Inspector struct {
 	known   int64 // newest recorded batch when recording was asked for; -1: none
 
 	pane   inspectorPane
+	chosen bool // the user has chosen a stage or a row
 	zoom   bool
+	why    whyView
 	stages widget.List
 	grids  []*traceRows // by stage
 	find   string
@@ -39,6 +42,7 @@ type inspectorPane uint8
 const (
 	stagePane inspectorPane = iota
 	rowPane
+	reasonPane
 	panes
 )
 
@@ -68,7 +72,7 @@ func (s *Inspector) Wake() Effect {
 	if s.of == s.id {
 		return Effect{}
 	}
-	s.of, s.trace, s.err, s.grids, s.rows = s.id, nil, nil, nil, 0
+	s.of, s.trace, s.err, s.grids, s.rows, s.chosen = s.id, nil, nil, nil, 0, false
 	s.unfollow()
 	return s.load(nil)
 }
@@ -82,7 +86,18 @@ func (s *Inspector) load(follow *RowRef) Effect {
 	if follow != nil {
 		o.Follow = []RowRef{*follow}
 	}
-	return Effect{Jobs: []Job{{Slot: "trace", What: f("running batch %d again", id), Run: func(ctx context.Context) func() Effect {
+	show := s.trace == nil // rows that are there are better than the first of them once more
+	return Effect{Jobs: []Job{{Slot: "trace", What: f("running batch %d again", id), Parts: func(ctx context.Context, part func(func() Effect)) func() Effect {
+		if show {
+			o.Partial = func(t *Trace) {
+				part(func() Effect {
+					if s.id == id {
+						s.took(t, nil)
+					}
+					return Effect{}
+				})
+			}
+		}
 		t, err := tracer.Trace(ctx, name, id, o)
 		return func() Effect {
 			if s.id == id {
@@ -107,15 +122,31 @@ func (s *Inspector) took(t *Trace, err *errs.Error) {
 		for i := range old {
 			s.grids[i].at(old[i].current())
 		}
-	} else {
-		s.stages.To(s.first(), len(t.Stages))
 	}
-	if s.followed != nil {
+	if !s.chosen && !t.Partial {
+		s.begin()
+	}
+	if s.followed != nil && !t.Partial {
 		s.mark(*s.followed)
 	}
 }
 
-// first is the stage to begin with: the last one with state, else the sink.
+// begin goes to where reading begins: to the first row that was dropped as late, since that is what one opens such a
+// batch for; else to the last stage with state, else to the sink.
+func (s *Inspector) begin() {
+	for i := range s.trace.Stages {
+		for _, r := range s.trace.Stages[i].Rows {
+			if strings.HasPrefix(r.Mark, "late") {
+				s.stages.To(i, len(s.trace.Stages))
+				s.grids[i].at(r.N)
+				return
+			}
+		}
+	}
+	s.stages.To(s.first(), len(s.trace.Stages))
+}
+
+// first is the last stage with state, else the sink.
 func (s *Inspector) first() int {
 	for i := len(s.trace.Stages) - 1; i >= 0; i-- {
 		switch s.trace.Stages[i].Kind {
@@ -150,6 +181,9 @@ func (s *Inspector) follow() Effect {
 	g := s.grid()
 	if g == nil || g.len() == 0 {
 		return Effect{}
+	}
+	if s.trace.Partial {
+		return Effect{Toast: "the batch is still being run: rows can be followed when it is through"}
 	}
 	r := RowRef{s.stages.Cursor, g.current()}
 	if s.followed != nil && *s.followed == r {
@@ -247,6 +281,7 @@ func (s *Inspector) handleRows(a Action) (Effect, bool) {
 	if g == nil {
 		return Effect{}, false
 	}
+	s.chosen = true
 	switch a {
 	case NextPane:
 		s.pane = (s.pane + 1) % panes
@@ -274,8 +309,11 @@ func (s *Inspector) handleRows(a Action) (Effect, bool) {
 	case CopyAll:
 		return g.CopyAll(), true
 	default:
-		if s.pane == stagePane && !s.zoom {
+		switch {
+		case s.pane == stagePane && !s.zoom:
 			return Effect{}, move(&s.stages, a, len(s.grids))
+		case s.pane == reasonPane && !s.zoom:
+			return Effect{}, s.why.move(a)
 		}
 		return Effect{}, g.Handle(a)
 	}
@@ -326,6 +364,9 @@ func (s *Inspector) look() Effect {
 func (s *Inspector) whyText() string {
 	g := s.grid()
 	if g == nil || g.len() == 0 {
+		return ""
+	}
+	if s.trace.Partial {
 		return ""
 	}
 	out := ""

@@ -35,10 +35,13 @@ func (s *Inspector) title() safe.Line {
 	if s.waiting {
 		return "waiting for the next batch, which is recorded"
 	}
-	if s.sh.Busy != "" {
-		return text(s.sh.Busy) + " …"
-	}
 	t := s.trace
+	if t != nil && t.Partial {
+		return spinner(s.sh) + "running again · " + widget.Count(t.RowsIn) + " rows so far · ctrl+c cancels"
+	}
+	if s.sh.Busy != "" {
+		return spinner(s.sh) + text(s.sh.Busy) + " …"
+	}
 	if t == nil {
 		return ""
 	}
@@ -145,6 +148,9 @@ func (s *Inspector) drawRows(v canvas.View, stage int, chosen bool) {
 			title += ", some are not kept"
 		}
 	}
+	if n := text(st.Note); s.sh.Class == S && n != "" && s.followed == nil { // the column of notes is narrow there
+		title = safe.Cut(title+" · "+n, max(safe.Width(title), v.W-safe.Width(note)-8))
+	}
 	rule(v, 0, 0, v.W, title, note, chosen && s.pane == rowPane)
 	body := v.Sub(0, 1, v.W, v.H-1)
 	if g.len() == 0 {
@@ -172,43 +178,6 @@ func (s *Inspector) nothing(stage int) safe.Line {
 	return f("None of the %d rows that came left this stage.", st.In)
 }
 
-// drawWhy explains the row under the cursor.
-func (s *Inspector) drawWhy(v canvas.View, spaced bool) {
-	g := s.grid()
-	if g.len() == 0 {
-		return
-	}
-	y := 0
-	x := 13
-	rs := s.trace.Why(s.stages.Cursor, g.place())
-	if !spaced {
-		rs = fewer(rs)
-	}
-	for k, r := range rs {
-		lines := widget.Wrap(text(r.Text), v.W-x-1)
-		if spaced && k > 0 && (r.About == "came from" || r.About == "emitted" || r.About == "then") {
-			y++
-		}
-		for i, l := range lines {
-			if y >= v.H {
-				return
-			}
-			if i == 0 {
-				v.Fit(1, y, x-2, text(r.About), canvas.Muted)
-			}
-			st := canvas.Text
-			if r.About == "then" {
-				st |= canvas.Bold
-			}
-			v.Fit(x, y, v.W-x-1, l, st)
-			y++
-		}
-		if r.About == "came from" && spaced {
-			y = s.drawFrom(v, x, y, v.H-(len(rs)-k)*3)
-		}
-	}
-}
-
 // fewer puts what a group was and is behind its key, and leaves out that a row was kept: for few lines.
 func fewer(rs []Reason) (out []Reason) {
 	for _, r := range rs {
@@ -226,39 +195,6 @@ func fewer(rs []Reason) (out []Reason) {
 	return out
 }
 
-// drawFrom lists rows that the row came from.
-func (s *Inspector) drawFrom(v canvas.View, x, y, end int) int {
-	row := &s.trace.Stages[s.stages.Cursor].Rows[s.grid().place()]
-	if row.FromAll < 2 || len(row.From) == 0 {
-		return y
-	}
-	shown := int64(0)
-	for _, p := range row.From {
-		if y >= end-1 || shown >= 6 {
-			break
-		}
-		at := x + 2
-		vals := s.grids[p.Stage]
-		for c, cell := range s.trace.Stages[p.Stage].Values.Rows[p.Row] {
-			if at >= v.W-2 {
-				break
-			}
-			w := min(vals.widths[c], v.W-1-at)
-			v.Fit(at, y, w, cellText(cell, w), canvas.Muted)
-			at += w + 2
-		}
-		shown++
-		y++
-	}
-	if left := row.FromAll - shown; left > 0 && y < end {
-		v.Fit(x+2, y, v.W-x-3, "… "+widget.Count(left)+" more, space to open", canvas.Muted)
-		y++
-	}
-	return y
-}
-
-const followHint safe.Line = "enter follow"
-
 func (s *Inspector) drawSmall(v canvas.View) {
 	n := s.stageLines(v.H / 3)
 	s.drawStages(v.Sub(0, 0, v.W, n), stageColsS)
@@ -267,8 +203,7 @@ func (s *Inspector) drawSmall(v canvas.View) {
 		why = 3
 	}
 	s.drawRows(v.Sub(0, n, v.W, v.H-n-why), s.stages.Cursor, true)
-	rule(v, 0, v.H-why, v.W, "why this row", followHint+" a row through the stages", false)
-	s.drawWhy(v.Sub(0, v.H-why+1, v.W, why-1), false)
+	s.drawWhy(v.Sub(0, v.H-why, v.W, why), " a row through the stages", false)
 }
 
 func (s *Inspector) drawMedium(v canvas.View) {
@@ -278,8 +213,7 @@ func (s *Inspector) drawMedium(v canvas.View) {
 	w := v.W * 53 / 100
 	s.drawRows(v.Sub(0, y, w, v.H-y), s.stages.Cursor, true)
 	divider(v, w, y, v.H-y)
-	rule(v, w+1, y, v.W-w-1, "why this row", followHint, false)
-	s.drawWhy(v.Sub(w+2, y+2, v.W-w-2, v.H-y-2), true)
+	s.drawWhy(v.Sub(w+1, y, v.W-w-1, v.H-y), "", true)
 }
 
 func (s *Inspector) drawWide(v canvas.View) {
@@ -287,7 +221,7 @@ func (s *Inspector) drawWide(v canvas.View) {
 	w := v.W * 64 / 100
 	s.drawStages(v.Sub(0, 1, w, top), stageColsM)
 	divider(v, w, 1, top)
-	s.drawWhy(v.Sub(w+1, 1, v.W-w-1, top), false)
+	s.drawWhy(v.Sub(w+1, 1, v.W-w-1, top), "", false)
 	y := top + 2
 	chain := s.chain(3)
 	x := 0

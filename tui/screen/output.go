@@ -240,6 +240,9 @@ func (s *Output) Draw(v canvas.View) {
 	if !s.console() {
 		if s.grid != nil {
 			note += " · " + s.grid.Shown()
+			if n := s.grid.res.Note; n != "" {
+				note += " · " + text(n)
+			}
 		}
 		rule(v, 0, 0, v.W, "Queries › "+s.Crumb(), note, true)
 		body := v.Sub(0, 1, v.W, v.H-1)

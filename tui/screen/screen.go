@@ -192,6 +192,9 @@ type Job struct {
 	// Run does the work on its own goroutine and returns what to do with the answer, which runs where
 	// Handle does.
 	Run func(ctx context.Context) func() Effect
+	// Parts is Run for work that has something to show before its end: what part is given is done like the answer,
+	// unless a newer part or the answer overtakes it. With Parts, Run is not called.
+	Parts func(ctx context.Context, part func(func() Effect)) func() Effect
 }
 
 // A Question is asked before something that cannot be taken back. The default is No.

@@ -21,6 +21,8 @@ type Tracer interface {
 type TraceOptions struct {
 	Rows   int      // of each stage; 0 is the workbench's own measure
 	Follow []RowRef // rows whose ancestors and descendants are kept too
+	// Partial may be called from any goroutine with what is known while the batch still runs. Nil: not wanted.
+	Partial func(*Trace)
 }
 
 // A RowRef names a row of a trace: the place of its stage and its number there, both from 0.
@@ -33,6 +35,7 @@ type RowRef struct {
 // and return at once.
 type Trace struct {
 	Batch    int64
+	Partial  bool // the batch still runs: nothing can be followed or explained
 	Live     bool // of a recording; else the batch was run again
 	RowsIn   int64
 	RowsThen int64     // that it read when it ran; -1 is unknown. Files may have gone since.

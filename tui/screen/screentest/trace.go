@@ -49,9 +49,27 @@ func (b *Bench) Trace(ctx context.Context, query string, batch int64, o screen.T
 	if o.Rows > 0 {
 		n = 400
 	}
+	if o.Partial != nil {
+		o.Partial(Coming(batch))
+	}
 	t := fullTrace(batch, n)
 	t.Live = live
 	return t, nil
+}
+
+// Coming is the trace of a batch of which the first rows have come.
+func Coming(batch int64) *screen.Trace {
+	t := fullTrace(batch, 12)
+	t.Partial, t.RowsIn = true, 24_576
+	for i := range t.Stages {
+		s := &t.Stages[i]
+		s.In, s.Out, s.Took = min(s.In, 24_576), min(s.Out, 24_576), s.Took/20
+		s.Values.Total = s.Out
+		if s.Kind == "aggregate" || s.Kind == "sink" {
+			s.In, s.Out, s.Note, s.Values.Rows, s.Values.Total, s.Rows = 0, 0, "", nil, 0, nil
+		}
+	}
+	return t
 }
 
 func emptyTrace(batch int64) *screen.Trace {
