@@ -192,6 +192,85 @@ func (c *column) next() int {
 
 // take gives the first n rows away as a vector and leaves the column empty.
 func (c *column) take(n int) *columnar.Vec {
+	v := c.view(n)
+	hint := 0
+	if n >= 4096 && c.phys == columnar.PBytes {
+		hint = len(c.data) + len(c.data)/8
+	}
+	kids := c.kids
+	for i, k := range kids {
+		if c.phys == columnar.PStruct {
+			v.Kids[i] = k.take(n)
+		} else {
+			v.Kids[i] = k.take(k.n)
+		}
+	}
+	*c = column{name: c.name, t: c.t, phys: c.phys, kids: kids, object: c.object, hint: hint}
+	return v
+}
+
+// lend shows the first n rows as a vector that is valid until reuse.
+func (c *column) lend(n int) *columnar.Vec {
+	v := c.view(n)
+	if v.Valid != nil {
+		c.zeroNulls(v.Valid, n)
+	}
+	for i, k := range c.kids {
+		if c.phys == columnar.PStruct {
+			v.Kids[i] = k.lend(n)
+		} else {
+			v.Kids[i] = k.lend(k.n)
+		}
+	}
+	return v
+}
+
+// reuse empties the column, which has n rows, and keeps its room.
+func (c *column) reuse(n int) {
+	clear(c.valid[:min(columnar.Words(n), len(c.valid))])
+	c.filled, c.data = 0, c.data[:0]
+	for _, k := range c.kids {
+		if c.phys == columnar.PStruct {
+			k.reuse(n)
+		} else {
+			k.reuse(k.n)
+			k.n = 0
+		}
+	}
+}
+
+// zeroNulls clears what an earlier use has left under the nulls.
+func (c *column) zeroNulls(valid []uint64, n int) {
+	for w, x := range valid {
+		for null := ^x; null != 0; null &= null - 1 {
+			r := w<<6 + bits.TrailingZeros64(null)
+			if r >= n {
+				return
+			}
+			switch c.phys {
+			case columnar.PBool:
+				c.bits[w] &^= null & -null
+			case columnar.PI8:
+				c.i8[r] = 0
+			case columnar.PI16:
+				c.i16[r] = 0
+			case columnar.PI32:
+				c.i32[r] = 0
+			case columnar.PI64:
+				c.i64[r] = 0
+			case columnar.PF32:
+				c.f32[r] = 0
+			case columnar.PF64:
+				c.f64[r] = 0
+			case columnar.PDec:
+				c.dec[r] = decimal128.Num{}
+			}
+		}
+	}
+}
+
+// view is the first n rows as a vector that shares the column's memory, without its children.
+func (c *column) view(n int) *columnar.Vec {
 	v := &columnar.Vec{Type: c.t, Phys: c.phys, Len: n}
 	if c.cap < n {
 		c.grow(n)
@@ -227,19 +306,10 @@ func (c *column) take(n int) *columnar.Vec {
 		v.Off, v.Data = c.off[:n+1], c.data
 	case columnar.PList, columnar.PMap:
 		v.Off = c.off[:n+1]
-		for _, k := range c.kids {
-			v.Kids = append(v.Kids, k.take(k.n))
-		}
-	case columnar.PStruct:
-		for _, k := range c.kids {
-			v.Kids = append(v.Kids, k.take(n))
-		}
 	}
-	hint := 0
-	if n >= 4096 && c.phys == columnar.PBytes {
-		hint = len(c.data) + len(c.data)/8
+	if len(c.kids) > 0 {
+		v.Kids = make([]*columnar.Vec, len(c.kids))
 	}
-	*c = column{name: c.name, t: c.t, phys: c.phys, kids: c.kids, object: c.object, hint: hint}
 	return v
 }
 

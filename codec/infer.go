@@ -407,5 +407,11 @@ func settleType(t types.DataType) (types.DataType, bool) {
 // Take gives nothing.
 func (n *Inferrer) Take() []*columnar.Vec { return nil }
 
+// Lend gives nothing.
+func (n *Inferrer) Lend() []*columnar.Vec { return nil }
+
+// Reuse does nothing.
+func (n *Inferrer) Reuse() {}
+
 // Malformed counts nothing.
 func (n *Inferrer) Malformed() (all, dropped int64) { return 0, 0 }

@@ -38,6 +38,7 @@ const (
 type Input struct {
 	Path     string // for messages
 	From, To int64  // bytes; To 0 is the end. Parts of compressed files and of documents are whole files.
+	Rows     int    // how many rows are many; 0: 16,384
 	Open     func() (File, error)
 }
 
@@ -133,14 +134,15 @@ func (r *Reader) Read(ctx context.Context, d Decoder, in Input, full func() erro
 		}
 		return ctx.Err()
 	}
+	if in.Rows == 0 {
+		in.Rows = 16384
+	}
 	err = r.read(d, f, in, wrap)
 	if err == nil || stop != nil || ctx.Err() != nil {
 		return err
 	}
 	return errs.Wrap(err, "FAILED_READ_FILE.NO_HINT", "path", in.Path)
 }
-
-const enough = 16384
 
 func (r *Reader) read(d Decoder, f File, in Input, full func() error) error {
 	var src io.Reader = f
@@ -235,8 +237,8 @@ func (r *Reader) lines(d Decoder, src io.Reader, skip int64, in Input, full func
 				return full()
 			}
 			if start && run != nil && len(buf) <= r.longest {
-				if next := run.Run(s, at, int(min(left-pos, int64(have))), enough); next > at {
-					if d.Rows() >= enough {
+				if next := run.Run(s, at, int(min(left-pos, int64(have))), in.Rows); next > at {
+					if d.Rows() >= in.Rows {
 						if err := full(); err != nil {
 							return err
 						}
@@ -258,7 +260,7 @@ func (r *Reader) lines(d Decoder, src io.Reader, skip int64, in Input, full func
 				if err := r.record(d, s[at:end], in.Path); err != nil {
 					return err
 				}
-				if d.Rows() >= enough {
+				if d.Rows() >= in.Rows {
 					if err := full(); err != nil {
 						return err
 					}

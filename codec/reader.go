@@ -270,6 +270,10 @@ type Decoder interface {
 	Rows() int
 	// Take gives the rows away: one vector per column of the reader.
 	Take() []*columnar.Vec
+	// Lend shows the rows since the last Take: one vector per column of the reader, which are valid until Reuse,
+	// which must come before the next record. It takes the rows away and keeps their memory for the next.
+	Lend() []*columnar.Vec
+	Reuse()
 	// Malformed is the number of records so far that did not fit, and how many of them were left out.
 	Malformed() (all, dropped int64)
 }
@@ -294,6 +298,12 @@ func (NoRows) Rows() int { return 0 }
 
 // Take gives nothing.
 func (NoRows) Take() []*columnar.Vec { return nil }
+
+// Lend gives nothing.
+func (NoRows) Lend() []*columnar.Vec { return nil }
+
+// Reuse does nothing.
+func (NoRows) Reuse() {}
 
 // Malformed is none.
 func (NoRows) Malformed() (all, dropped int64) { return 0, 0 }
@@ -364,6 +374,21 @@ func (d *rowsOf) Take() []*columnar.Vec {
 		}
 	}
 	return out
+}
+
+func (d *rowsOf) Lend() []*columnar.Vec {
+	out := make([]*columnar.Vec, len(d.cols))
+	for i, c := range d.cols {
+		out[i] = c.lend(d.row)
+	}
+	return out
+}
+
+func (d *rowsOf) Reuse() {
+	for _, c := range d.cols {
+		c.reuse(d.row)
+	}
+	d.row, d.cap = 0, max(d.cap, d.row)
 }
 
 // bad ends a row that did not fit. whole says that nothing of it counts. raw is the record, cause the first

@@ -36,6 +36,15 @@ type Partition interface {
 	String() string // shown in plans and logs, e.g. "events-3[120,480)"
 }
 
+// A Lender is a Partition that can show its rows without giving them away, so that the memory of a few rows is
+// enough for all and stays in the core's cache. Lend calls give with rows in the order of Rows, all columns of
+// one length n; they are valid until give returns, and must not be written to. An error of give ends it and is
+// returned as it is.
+type Lender interface {
+	Partition
+	Lend(ctx context.Context, give func(cols []*Vec, n int) error) error
+}
+
 // Batches is a Partition over batches held in memory.
 type Batches struct {
 	Name string

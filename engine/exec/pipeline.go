@@ -21,8 +21,32 @@ type reader struct {
 
 func (s *reader) read(r *run, p columnar.Partition, count func(rows int64), to emit) error {
 	whole := make([]columnar.Vec, len(s.schema))
-	var c chunk
-	var views []columnar.Vec
+	views := make([]columnar.Vec, len(s.schema))
+	push := func(n int) error {
+		return pushSlices(whole, views, n, func(c *chunk) error {
+			if err := r.ctx.Err(); err != nil {
+				return err
+			}
+			if count != nil {
+				count(int64(c.sel.N))
+			}
+			return to(c)
+		})
+	}
+	if l, ok := p.(columnar.Lender); ok {
+		return l.Lend(r.ctx, func(cols []*columnar.Vec, n int) error {
+			pick := s.picks(len(cols))
+			for i := range whole {
+				at := i
+				if pick {
+					at = s.columns[i]
+				}
+				whole[i] = *cols[at]
+				whole[i].Type = s.schema[i].Type
+			}
+			return push(n)
+		})
+	}
 	for rb, err := range p.Rows(r.ctx) {
 		if err != nil {
 			return err
@@ -31,8 +55,7 @@ func (s *reader) read(r *run, p columnar.Partition, count func(rows int64), to e
 		if n == 0 {
 			continue
 		}
-		have := int(rb.NumCols())
-		pick := s.columns != nil && (have == s.width || have == s.full) && have != len(s.columns)
+		pick := s.picks(int(rb.NumCols()))
 		for i := range whole {
 			at := i
 			if pick {
@@ -40,37 +63,16 @@ func (s *reader) read(r *run, p columnar.Partition, count func(rows int64), to e
 			}
 			whole[i].SetArrow(rb.Column(at), s.schema[i].Type)
 		}
-		if n <= columnar.Slice {
-			if count != nil {
-				count(int64(n))
-			}
-			c.cols, c.sel = whole, columnar.AllRows(n)
-			if err := to(&c); err != nil {
-				return err
-			}
-			continue
-		}
-		if views == nil {
-			views = make([]columnar.Vec, len(whole))
-		}
-		for from := 0; from < n; from += columnar.Slice {
-			if err := r.ctx.Err(); err != nil {
-				return err
-			}
-			end := min(from+columnar.Slice, n)
-			if count != nil {
-				count(int64(end - from))
-			}
-			for i := range whole {
-				views[i] = whole[i].View(from, end)
-			}
-			c.cols, c.sel = views, columnar.AllRows(end-from)
-			if err := to(&c); err != nil {
-				return err
-			}
+		if err := push(n); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// picks says whether a batch with have columns has more than those that are wanted.
+func (s *reader) picks(have int) bool {
+	return s.columns != nil && (have == s.width || have == s.full) && have != len(s.columns)
 }
 
 // scan reads one occurrence of a streaming source.
@@ -215,19 +217,26 @@ func (v *values) part(r *run, w, p int, to emit) error {
 
 // pushRows pushes n rows in slices.
 func pushRows(cols []columnar.Vec, n int, to emit) error {
+	return pushSlices(cols, make([]columnar.Vec, len(cols)), n, to)
+}
+
+// pushSlices is pushRows with room for the views of a slice.
+func pushSlices(cols, views []columnar.Vec, n int, to emit) error {
+	var c chunk
 	if n <= columnar.Slice {
 		if n == 0 {
 			return nil
 		}
-		return to(&chunk{cols: cols, sel: columnar.AllRows(n)})
+		c.cols, c.sel = cols, columnar.AllRows(n)
+		return to(&c)
 	}
-	views := make([]columnar.Vec, len(cols))
 	for from := 0; from < n; from += columnar.Slice {
 		end := min(from+columnar.Slice, n)
 		for i := range cols {
 			views[i] = cols[i].View(from, end)
 		}
-		if err := to(&chunk{cols: views, sel: columnar.AllRows(end - from)}); err != nil {
+		c.cols, c.sel = views, columnar.AllRows(end-from)
+		if err := to(&c); err != nil {
 			return err
 		}
 	}

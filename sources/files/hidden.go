@@ -4,8 +4,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/apache/arrow-go/v18/arrow"
-
 	"streamlab/codec"
 	"streamlab/columnar"
 	"streamlab/sql/types"
@@ -118,8 +116,8 @@ func repeatLong(k types.Kind, x int64, n int) *columnar.Vec {
 	return v
 }
 
-// batch joins data columns, partition columns and hidden columns in the order that is wanted.
-func (p *part) batch(data, folder []*columnar.Vec, c chunk, first int64, n int) arrow.RecordBatch {
+// join puts together data columns, partition columns and hidden columns in the order that is wanted.
+func (p *part) join(data, folder []*columnar.Vec, c chunk, first int64, n int) []*columnar.Vec {
 	cols := data
 	hidden := map[int]*columnar.Vec(nil)
 	if p.perFile() {
@@ -147,5 +145,5 @@ func (p *part) batch(data, folder []*columnar.Vec, c chunk, first int64, n int) 
 			}
 		}
 	}
-	return columnar.Record(p.arrow, cols, columnar.AllRows(n))
+	return cols
 }

@@ -413,18 +413,14 @@ func (p *part) String() string {
 	return name
 }
 
-type stopped struct{}
-
-func (stopped) Error() string { return "the reader wants no more" }
+// errStopped ends reading when the reader wants no more.
+var errStopped = errors.New("files: the reader wants no more")
 
 // Rows reads the chunks anew at every call.
 func (p *part) Rows(ctx context.Context) columnar.Rows {
 	return func(yield func(arrow.RecordBatch, error) bool) {
-		if p.readErr != nil {
-			yield(nil, errs.Wrap(p.readErr, "FAILED_READ_FILE.NO_HINT", "path", codec.FileURL(p.chunks[0].file.path)))
-			return
-		}
-		err := p.read(ctx, func(rb arrow.RecordBatch) error {
+		err := p.read(ctx, false, func(cols []*columnar.Vec, rows int) error {
+			rb := columnar.Record(p.arrow, cols, columnar.AllRows(rows))
 			n := rb.NumRows()
 			for from := int64(0); from < n; from += columnar.MaxBatch {
 				part := rb
@@ -432,20 +428,28 @@ func (p *part) Rows(ctx context.Context) columnar.Rows {
 					part = rb.NewSlice(from, min(from+columnar.MaxBatch, n))
 				}
 				if !yield(part, nil) {
-					return stopped{}
+					return errStopped
 				}
 			}
 			return nil
 		})
-		if err != nil && err != error(stopped{}) {
+		if err != nil && err != errStopped {
 			yield(nil, err)
 		}
 	}
 }
 
+// Lend reads the chunks anew at every call, columnar.Slice rows at a time where the format goes row by row.
+func (p *part) Lend(ctx context.Context, give func(cols []*columnar.Vec, n int) error) error {
+	return p.read(ctx, true, give)
+}
+
 // read reads the chunks one after the other. Rows of several files share a batch as long as nothing in it
-// depends on the file or its folder.
-func (p *part) read(ctx context.Context, give func(arrow.RecordBatch) error) (err error) {
+// depends on the file or its folder. lent says that what give is given need not outlive the call.
+func (p *part) read(ctx context.Context, lent bool, give func(cols []*columnar.Vec, n int) error) (err error) {
+	if p.readErr != nil {
+		return errs.Wrap(p.readErr, "FAILED_READ_FILE.NO_HINT", "path", codec.FileURL(p.chunks[0].file.path))
+	}
 	var d codec.Decoder = codec.NoRows{}
 	if p.reader != nil {
 		d = p.reader.NewDecoder()
@@ -457,6 +461,12 @@ func (p *part) read(ctx context.Context, give func(arrow.RecordBatch) error) (er
 			p.counts.dropped.Add(dropped)
 		}()
 	}
+	var refused error // of give
+	taker := give
+	give = func(cols []*columnar.Vec, n int) error {
+		refused = taker(cols, n)
+		return refused
+	}
 	dir := ""
 	var folder []*columnar.Vec // one-row values of the partition columns
 	var from chunk             // that the rows gathered in d are of
@@ -465,10 +475,19 @@ func (p *part) read(ctx context.Context, give func(arrow.RecordBatch) error) (er
 		if n == 0 {
 			return nil
 		}
-		return give(p.batch(d.Take(), folder, from, 0, n))
+		if lent {
+			err := give(p.join(d.Lend(), folder, from, 0, n), n)
+			d.Reuse()
+			return err
+		}
+		return give(p.join(d.Take(), folder, from, 0, n), n)
+	}
+	many, few := 0, 4096
+	if lent {
+		many, few = columnar.Slice, columnar.Slice
 	}
 	later := func() error {
-		if d.Rows() < 4096 {
+		if d.Rows() < few {
 			return nil
 		}
 		return full()
@@ -490,11 +509,11 @@ func (p *part) read(ctx context.Context, give func(arrow.RecordBatch) error) (er
 		if p.leftOut(folder) {
 			continue
 		}
-		err := p.chunk(ctx, d, c, folder, later, give)
+		err := p.chunk(ctx, d, c, folder, many, later, give)
 		if err == nil {
 			continue
 		}
-		if ctx.Err() == nil && err != error(stopped{}) && (p.missing && errs.Has(err, "FAILED_READ_FILE.FILE_NOT_EXIST") ||
+		if ctx.Err() == nil && refused == nil && (p.missing && errs.Has(err, "FAILED_READ_FILE.FILE_NOT_EXIST") ||
 			p.corrupt && errs.Has(err, "FAILED_READ_FILE.NO_HINT")) {
 			continue
 		}
@@ -513,21 +532,24 @@ func (p *part) leftOut(folder []*columnar.Vec) bool {
 	return false
 }
 
-// chunk reads one chunk: records of text go into d, whole files and Parquet to give.
-func (p *part) chunk(ctx context.Context, d codec.Decoder, c chunk, folder []*columnar.Vec, later func() error, give func(arrow.RecordBatch) error) error {
+// chunk reads one chunk: records of text go into d, of which many are many, whole files and Parquet to give.
+func (p *part) chunk(ctx context.Context, d codec.Decoder, c chunk, folder []*columnar.Vec, many int, later func() error,
+	give func(cols []*columnar.Vec, n int) error) error {
 	if isBinary(p.format) {
 		cols, err := p.binary(c.file)
 		if err != nil {
 			return err
 		}
-		return give(p.batch(cols, folder, c, 0, 1))
+		return give(p.join(cols, folder, c, 0, 1), 1)
 	}
 	if p.format == "parquet" {
 		return p.reader.ReadParquet(ctx, p.input(c.file, c.from, c.to), p.tests, func(cols []*columnar.Vec, first int64, n int) error {
-			return give(p.batch(cols, folder, c, first, n))
+			return give(p.join(cols, folder, c, first, n), n)
 		})
 	}
-	return p.reader.Read(ctx, d, p.input(c.file, c.from, c.to), later)
+	in := p.input(c.file, c.from, c.to)
+	in.Rows = many
+	return p.reader.Read(ctx, d, in, later)
 }
 
 // folder gives the partition values of a file.
