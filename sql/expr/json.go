@@ -6,6 +6,8 @@ import (
 	"sort"
 	"strings"
 
+	"streamlab/codec"
+	"streamlab/columnar"
 	"streamlab/errs"
 	"streamlab/sql/types"
 )
@@ -327,17 +329,92 @@ func buildFromJSON(c *Call) (Expr, error) {
 	s := NewScalar("from_json", t, true, []Expr{CastTo(c.Args[0], tString, c.Conf)}, text, nil)
 	s.Extra = optionsText(opts)
 	s.NullIfAnyNull = true
-	s.Fresh = func() Kernel {
-		p := newJSONReader(t, opts, c.Conf)
-		return valueRows(func(r *row, a *Appender) error {
-			err := p.read(r.bytes(0), a)
+	s.Fresh = func() Kernel { return newJSONReader(t, opts, c.Conf).kernel(opts) }
+	if t.Kind == types.Struct && len(opts) == 0 && newJSONReader(t, nil, c.Conf).corrupt < 0 {
+		s.Pick = func(want []bool) Kernel {
+			part := types.DataType{Kind: types.Struct}
+			for i, f := range t.Fields {
+				if want[i] {
+					part.Fields = append(part.Fields, f)
+				}
+			}
+			read := newJSONReader(part, nil, c.Conf).kernel(nil)
+			narrow := new(columnar.Vec)
+			return func(ctx *EvalContext, dst *columnar.Vec, args []*columnar.Vec, sel columnar.Sel) error {
+				narrow.Reset(part, dst.Len)
+				if err := read(ctx, narrow, args, sel); err != nil {
+					return err
+				}
+				spread(dst, narrow, want)
+				return nil
+			}
+		}
+	}
+	return s, nil
+}
+
+// kernel reads the texts of a column: first as plain JSON, which nearly all of it is, else with all its rules.
+func (p *jsonReader) kernel(opts map[string]string) Kernel {
+	var plain *codec.PlainJSON
+	if _, mode := opts["mode"]; p.t.Kind == types.Struct && p.corrupt < 0 && (len(opts) == 0 || len(opts) == 1 && mode) &&
+		(p.mode == "" || p.mode == "PERMISSIVE" || p.mode == "FAILFAST") {
+		plain = codec.NewPlainJSON(p.t.Fields)
+	}
+	return func(ctx *EvalContext, dst *columnar.Vec, args []*columnar.Vec, sel columnar.Sel) error {
+		n := dst.Len
+		a := NewAppender(dst)
+		read := 0 // bytes since the size was looked at
+		for k := range sel.N {
+			i := sel.At(k)
+			for a.Len() < i {
+				a.AppendNull()
+			}
+			s := args[0].Bytes(i)
+			if plain != nil && plain.Read(s) {
+				appendPlain(a, plain.Values)
+			} else if err := p.read(s, a); err == errNull {
+				a.AppendNull()
+			} else if err != nil {
+				return err
+			}
 			if p.formatErr != nil {
 				return p.formatErr
 			}
-			return err
-		})
+			if read += len(s); read > 1<<20 {
+				read = 0
+				if err := a.fits(); err != nil {
+					return err
+				}
+			}
+		}
+		for a.Len() < n {
+			a.AppendNull()
+		}
+		a.Finish()
+		return a.fits()
 	}
-	return s, nil
+}
+
+// appendPlain appends a struct of atomic values.
+func appendPlain(a *Appender, values []codec.PlainValue) {
+	for k := range values {
+		v, kid := &values[k], a.kids[k]
+		if v.Null {
+			kid.AppendNull()
+			continue
+		}
+		switch kid.v.Phys {
+		case columnar.PBytes:
+			kid.AppendBytes(v.Text)
+		case columnar.PF64:
+			kid.AppendF64(v.F64)
+		case columnar.PBool:
+			kid.appendBool(v.I64 == 1)
+		default:
+			kid.appendIntegral(v.I64)
+		}
+	}
+	a.End()
 }
 
 // differs notes under the policy Exception that Spark 2.4 could have read what is not read now.

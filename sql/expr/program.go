@@ -26,6 +26,7 @@ type Program struct {
 	ctx     EvalContext
 	filters []filterPart // conjuncts of es[0], made by the first Select
 	selBuf  [2][]int32
+	picks   map[string]*fieldUse
 }
 
 type inputRegister struct{ reg, column int }
@@ -38,7 +39,7 @@ type step interface {
 // Compile makes a program of expressions over input columns. Constants are folded (a failing one fails when
 // it is reached), equal subexpressions share a register.
 func Compile(es []Expr, in types.Schema, c Conf) (*Program, error) {
-	p := &Program{in: in, es: es, conf: c}
+	p := &Program{in: in, es: es, conf: c, picks: fieldUses(es)}
 	p.ctx.Conf = c
 	sc := &scope{p: p, seen: map[string]int{}}
 	for _, e := range es {
@@ -253,7 +254,9 @@ func (sc *scope) compileScalar(x *Scalar) (int, error) {
 		}
 	}
 	s := &kernelStep{e: x, kernel: x.Kernel, args: args, argv: make([]*columnar.Vec, len(args))}
-	if x.Fresh != nil {
+	if use := sc.p.picks[useKey(x)]; x.Pick != nil && use != nil && !use.whole {
+		s.kernel = x.Pick(use.want)
+	} else if x.Fresh != nil {
 		s.kernel = x.Fresh()
 	}
 	s.dst = sc.p.newReg(new(columnar.Vec))

@@ -31,6 +31,9 @@ type Scalar struct {
 	Kernel Kernel
 	// Fresh, if set, makes the kernel for one program: kernels with scratch of their own.
 	Fresh func() Kernel
+	// Pick, if set, makes the kernel for a program that looks at some fields of the resulting struct only: want
+	// says which. The others may be anything.
+	Pick func(want []bool) Kernel
 	// NullIfAnyNull: the result is null where an argument is. The program computes Valid and, unless
 	// Total, hands only valid rows to the kernel.
 	NullIfAnyNull bool
