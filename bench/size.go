@@ -245,12 +245,12 @@ func probeResting(ctx context.Context, p Probing) ([]Figure, error) {
 	if _, err := lab.Load(path); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, p.Program, "run", path, "--for", "20s", "--progress", "none")
+	cmd := exec.CommandContext(ctx, p.Program, "run", path, "--for", "24s", "--progress", "none")
 	cmd.Dir = p.Scratch
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	<-time.After(4 * time.Second)
+	<-time.After(7 * time.Second) // queries rest after three
 	cpu, began := pty.CPUSeconds(cmd.Process.Pid), time.Now()
 	<-time.After(12 * time.Second)
 	share := 100 * (pty.CPUSeconds(cmd.Process.Pid) - cpu) / time.Since(began).Seconds()

@@ -46,7 +46,8 @@ type driver struct {
 	timestamp   int64 // batch time, ms
 	ran         bool  // a batch was run in this run
 	idleAt      time.Time
-	idleBefore  bool // an idle report was made, or a batch was run
+	ranAt       time.Time // when batches ceased; zero while they run
+	idleBefore  bool      // an idle report was made, or a batch was run
 	trigger     time.Time
 	lastTrigger time.Time
 	next        *nextBatch // the one after batch, if it is planned already
@@ -58,8 +59,9 @@ type driver struct {
 	observed    map[string]json.RawMessage // of the batch
 	told        []string                   // lines of events for other processes
 	saidAt      time.Time                  // when they were told
-	async       *asyncProgress             // nil: every batch is recorded
-	skipped     int64                      // batches before this one that have no record
+	said        said
+	async       *asyncProgress // nil: every batch is recorded
+	skipped     int64          // batches before this one that have no record
 }
 
 // querySource is a source as one query reads it.
@@ -125,6 +127,9 @@ func (d *driver) loop(ctx context.Context) error {
 		if ran {
 			d.batches++
 			d.quiet = 0
+			d.ranAt = time.Time{}
+		} else {
+			d.rest()
 		}
 		switch {
 		case t.kind == once || d.p.w.maxBatches > 0 && d.batches == d.p.w.maxBatches:
@@ -164,8 +169,9 @@ func (d *driver) wait(ctx context.Context, pause time.Duration) error {
 // looks less often, as far as a person would not notice: looking costs some fifty microseconds a source.
 func (d *driver) await(ctx context.Context) error {
 	pause := d.conf.duration(keyPolling)
-	if d.quiet++; d.quiet > quietAfter {
-		pause = max(pause, quietPause)
+	if d.quiet++; d.quiet > quietAfter && pause < quietPause {
+		// All queries that wait so look at the same moments: waking up costs more than looking.
+		pause = quietPause - time.Duration(d.s.now().UnixNano())%quietPause
 	}
 	return d.s.clock.Wait(ctx, pause, d.q.wake)
 }
@@ -173,7 +179,18 @@ func (d *driver) await(ctx context.Context) error {
 const (
 	quietAfter = 200 // evaluations that found nothing, two seconds of them by default
 	quietPause = 100 * time.Millisecond
+	restAfter  = 3 * time.Second // without a batch
 )
+
+// rest lets the checkpoint do nothing in the background once no batch has been run for a while.
+func (d *driver) rest() {
+	switch now := d.s.now(); {
+	case d.ranAt.IsZero():
+		d.ranAt = now
+	case now.Sub(d.ranAt) > restAfter:
+		d.cp.Rest()
+	}
+}
 
 func (d *driver) open(ctx context.Context) error {
 	byStream := map[int64]int{}

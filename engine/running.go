@@ -11,8 +11,11 @@ import (
 // open it. Nothing depends on it: it is not synced, may be old after a kill, and is removed at the end.
 const runningFile = "RUNNING"
 
-// runningEvery is how often it is written at most.
-const runningEvery = time.Second
+// runningEvery is how often it is written at most, restingEvery how often if nothing but the time is new.
+const (
+	runningEvery = time.Second
+	restingEvery = 10 * time.Second
+)
 
 // RunningQuery is what another process says of its query.
 type RunningQuery struct {
@@ -36,6 +39,13 @@ func ReadRunningQuery(checkpoint string) (r RunningQuery, ok bool) {
 	return r, true
 }
 
+// said is what the file told last, but for the time.
+type said struct {
+	message          string
+	batch, watermark int64
+	events           int
+}
+
 // keptEvents is how many lines of events are told.
 const keptEvents = 5
 
@@ -54,8 +64,12 @@ func (d *driver) say(line string) {
 	if now.Sub(d.saidAt) < runningEvery {
 		return
 	}
-	d.saidAt = now
 	s := d.q.snap.Load()
+	news := said{s.Status.Message, s.Batch, s.Watermark, len(d.told)}
+	if line == "" && news == d.said && now.Sub(d.saidAt) < restingEvery {
+		return
+	}
+	d.saidAt, d.said = now, news
 	data, err := json.Marshal(RunningQuery{Query: d.q.name, RunID: d.q.runID, PID: os.Getpid(), Written: now, Message: s.Status.Message,
 		Batch: s.Batch, Watermark: s.Watermark, Events: d.told})
 	if err != nil {

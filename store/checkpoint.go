@@ -54,6 +54,8 @@ type Checkpoint struct {
 	logs     logBuffer
 	states   map[Shard]*resident
 
+	resting bool // see Rest
+
 	filled int64 // bytes written since the database was opened, at least; see roomToWrite
 
 	salvage *int64 // records of later batches are not looked at, nor is the anchor; see Forget
@@ -293,6 +295,7 @@ func (c *Checkpoint) put(each bool, batch int64, writes []write, between string)
 	if between != "" {
 		pause = func() error { return c.point(between) }
 	}
+	c.work()
 	err := c.roomToWrite(writes)
 	if err == nil {
 		err = put(c.db, c.wal, each, version(batch), writes, pause)
