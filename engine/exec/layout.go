@@ -544,8 +544,11 @@ func (e *encoder) encodeWords(t *table, groups []uint32) {
 	n, w := len(groups), e.lay.words
 	e.n, e.anyLong = n, false
 	e.words, e.hash = grow(e.words[:0], n*w), grow(e.hash[:0], n)
-	for k, g := range groups {
-		copy(e.words[k*w:k*w+w], unsafe.Slice((*uint64)(t.rec.Ptr(g, recKey)), w))
+	for k, g := range groups { // few words: a loop lets the loads of several records overlap
+		src := unsafe.Slice((*uint64)(t.rec.Ptr(g, recKey)), w)
+		for i, x := range src {
+			e.words[k*w+i] = x
+		}
 	}
 	for c := range e.lay.fields {
 		f := &e.lay.fields[c]

@@ -73,7 +73,7 @@ func (a *paneRange) all() error {
 	for _, key := range a.keys.groups(nil) {
 		k := a.key(key)
 		a.run.begin(key)
-		for g := k.oldest; g != 0; g = a.links(g - 1).newer {
+		for g := k.oldest; g != 0; g = a.nodes[g-1].newer {
 			a.run.add(g-1, a.pane(g-1))
 		}
 		a.run.windows(p, max(p.first(a.run.at[0]), open), p.last(a.run.at[len(a.run.at)-1]))

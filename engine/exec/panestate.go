@@ -36,8 +36,9 @@ type panedState struct {
 // paneRange is the state of one hash range.
 type paneRange struct {
 	s       *panedState
-	t       *table // panes; behind the aggregates of each its paneLinks
-	keys    *table // the other keys; behind each its paneKey. Not saved: the panes tell them
+	t       *table     // panes
+	nodes   []paneNode // by group of t
+	keys    *table     // the other keys; behind each its paneKey. Not saved: the panes tell them
 	enc     *encoder
 	m       *merger
 	due     *expiry // keys by the end of their first window that is open
@@ -61,11 +62,12 @@ type paneOut struct {
 	from, to int // windows of at.merge
 }
 
-// paneLinks are the neighbours of a pane + 1; 0 is none.
-type paneLinks struct {
-	key          uint32
+// A paneNode is what the lists need of a pane, apart from its record, so that walking them stays in cache.
+// Neighbours are panes + 1; 0 is none.
+type paneNode struct {
+	at           int64
 	older, newer uint32
-	_            uint32
+	key          uint32
 }
 
 // notLinked is the older of a pane that is new in the batch.
@@ -82,10 +84,7 @@ type paneKey struct {
 	lowest         int64  // windows from here on are counted
 }
 
-const (
-	paneLinksWidth = 16
-	paneKeyWidth   = 40
-)
+const paneKeyWidth = 40
 
 // windowSpan is a row of neighbouring windows of a key that the batch changed.
 type windowSpan struct {
@@ -112,11 +111,7 @@ func (s *panedState) reset() {
 	s.mark = newTable(newLayout(nil, true), 8)
 	s.out, s.total = s.out[:0], 0
 	for _, a := range s.ranges {
-		a.t = newTable(s.p.g.lay, s.p.g.width+paneLinksWidth)
-		a.t.saved = make([]uint64, (s.p.g.width+paneLinksWidth)/8)
-		for w := range s.p.g.width / 8 {
-			a.t.saved[w] = ^uint64(0) // neighbours are found again
-		}
+		a.t, a.nodes = s.p.g.newTable(), nil
 		a.keys = newTable(s.p.whole.lay, paneKeyWidth)
 		a.due.reset()
 		a.merge.reset()
@@ -124,11 +119,7 @@ func (s *panedState) reset() {
 	}
 }
 
-func (a *paneRange) pane(g uint32) int64 { return *(*int64)(a.t.rec.Ptr(g, a.t.extraAt()-8)) }
-
-func (a *paneRange) links(g uint32) *paneLinks {
-	return (*paneLinks)(a.t.rec.Ptr(g, a.t.extraAt()+a.s.p.g.width))
-}
+func (a *paneRange) pane(g uint32) int64 { return a.nodes[g].at }
 
 func (a *paneRange) key(k uint32) *paneKey { return (*paneKey)(a.keys.rec.Ptr(k, a.keys.extraAt())) }
 
@@ -202,7 +193,7 @@ func (s *panedState) measure() {
 	c.NumRowsTotal, c.MemoryUsedBytes = 0, 0
 	for _, a := range s.ranges {
 		c.NumRowsTotal += a.windows
-		c.MemoryUsedBytes += a.t.bytes() + a.keys.bytes() + a.due.bytes()
+		c.MemoryUsedBytes += a.t.bytes() + a.keys.bytes() + a.due.bytes() + int64(cap(a.nodes))*24
 	}
 }
 
@@ -321,8 +312,10 @@ func (a *paneRange) enter(gs []uint32) {
 	a.order = grow(a.order[:0], len(gs))
 	a.enc.encodePrefix(a.t, gs)
 	a.keys.upsert(a.enc, a.order)
+	a.nodes = grow(a.nodes, max(len(a.nodes), a.t.rec.Len()))
+	at := a.t.extraAt() - 8
 	for i, g := range gs {
-		*a.links(g) = paneLinks{key: a.order[i], older: notLinked}
+		a.nodes[g] = paneNode{at: *(*int64)(a.t.rec.Ptr(g, at)), key: a.order[i], older: notLinked}
 	}
 }
 
@@ -335,7 +328,8 @@ func (a *paneRange) link(panes []uint32, open int64) {
 	spans := a.s.o.mode == "update"
 	a.touched, a.spans = a.touched[:0], a.spans[:0]
 	for _, g := range a.newestFirst(panes) {
-		l, at := a.links(g), a.pane(g)
+		l := &a.nodes[g]
+		at := l.at
 		k := a.key(l.key)
 		if k.epoch != a.keys.epoch {
 			k.epoch, k.finger, k.spans, k.lowest = a.keys.epoch, 0, 0, math.MaxInt64
@@ -354,22 +348,22 @@ func (a *paneRange) link(panes []uint32, open int64) {
 			from, to := max(first, open), last
 			newer, older := k.finger, k.newest
 			if newer != 0 {
-				older = a.links(newer - 1).older
+				older = a.nodes[newer-1].older
 			}
 			for older != 0 && a.pane(older-1) > at {
-				newer, older = older, a.links(older-1).older
+				newer, older = older, a.nodes[older-1].older
 			}
 			l.newer, l.older = newer, older
 			if newer == 0 {
 				k.newest = g + 1
 			} else {
-				a.links(newer - 1).older = g + 1
+				a.nodes[newer-1].older = g + 1
 				to = min(to, p.first(a.pane(newer-1))-slide)
 			}
 			if older == 0 {
 				k.oldest = g + 1
 			} else {
-				a.links(older - 1).newer = g + 1
+				a.nodes[older-1].newer = g + 1
 				from = max(from, p.last(a.pane(older-1))+slide)
 			}
 			if from <= to {
@@ -443,13 +437,13 @@ func (a *paneRange) changed() error {
 		}
 		low := a.spans[k.spans-1].from
 		g := k.finger
-		for older := a.links(g - 1).older; older != 0 && a.pane(older-1) >= low; older = a.links(g - 1).older {
+		for older := a.nodes[g-1].older; older != 0 && a.pane(older-1) >= low; older = a.nodes[g-1].older {
 			g = older
 		}
 		a.run.begin(key)
 		for i := k.spans; i != 0; i = a.spans[i-1].next {
 			x := a.spans[i-1]
-			for ; g != 0 && a.pane(g-1) <= x.to+p.node.Size-p.width; g = a.links(g - 1).newer {
+			for ; g != 0 && a.pane(g-1) <= x.to+p.node.Size-p.width; g = a.nodes[g-1].newer {
 				a.run.add(g-1, a.pane(g-1))
 			}
 			a.run.windows(p, x.from, x.to)
@@ -474,7 +468,7 @@ func (a *paneRange) close(end int64) error {
 	}, func(key uint32) {
 		k := a.key(key)
 		a.run.begin(key)
-		for g := k.oldest; g != 0 && a.pane(g-1)+p.width <= to+p.node.Size; g = a.links(g - 1).newer {
+		for g := k.oldest; g != 0 && a.pane(g-1)+p.width <= to+p.node.Size; g = a.nodes[g-1].newer {
 			a.run.add(g-1, a.pane(g-1))
 		}
 		a.run.windows(p, k.due-p.node.Size, to)
@@ -487,7 +481,7 @@ func (a *paneRange) close(end int64) error {
 		for k.oldest != 0 && p.last(a.pane(k.oldest-1)) <= to {
 			g := k.oldest - 1
 			a.dead = append(a.dead, g)
-			k.oldest = a.links(g).newer
+			k.oldest = a.nodes[g].newer
 		}
 		k.queued = 0
 		if k.oldest == 0 {
@@ -495,7 +489,7 @@ func (a *paneRange) close(end int64) error {
 			a.keys.unlink(key)
 			return
 		}
-		a.links(k.oldest - 1).older = 0
+		a.nodes[k.oldest-1].older = 0
 		a.queue(key, to+p.node.Slide)
 	})
 	a.t.unlinkAll(a.dead[went:])
@@ -524,7 +518,7 @@ func (a *paneRange) settle() {
 
 // relink builds lists and index from the panes.
 func (a *paneRange) relink() {
-	a.keys = newTable(a.s.p.whole.lay, paneKeyWidth)
+	a.keys, a.nodes = newTable(a.s.p.whole.lay, paneKeyWidth), nil
 	a.due.reset()
 	a.windows, a.updated = 0, 0
 	all := a.t.groups(nil)
@@ -544,8 +538,9 @@ func (a *paneRange) forget() {
 	}
 	to := a.s.p.closedTo(a.s.closed)
 	var gone []uint32
+	at := a.t.extraAt() - 8
 	for _, g := range a.t.groups(nil) {
-		if a.s.p.last(a.pane(g)) <= to {
+		if a.s.p.last(*(*int64)(a.t.rec.Ptr(g, at))) <= to {
 			gone = append(gone, g)
 		}
 	}

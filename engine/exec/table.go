@@ -268,7 +268,11 @@ func (t *table) unlinkAll(gs []uint32) {
 	gone := make([]uint64, (t.rec.Len()+63)/64)
 	for _, g := range gs {
 		gone[g>>6] |= 1 << (g & 63)
-		*(*uint64)(t.rec.Ptr(g, recEpoch)) &^= flagLive << 32
+	}
+	for i, m := range gone { // in the order in which they lie
+		for ; m != 0; m &= m - 1 {
+			*(*uint64)(t.rec.Ptr(uint32(i*64+bits.TrailingZeros64(m)), recEpoch)) &^= flagLive << 32
+		}
 	}
 	kept := make([]uint64, 0, max(0, t.live-len(gs)))
 	for _, s := range t.slots {
