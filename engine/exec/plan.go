@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -81,6 +82,7 @@ type Plan struct {
 	early        *ahead[[]arrow.RecordBatch]
 	idle         []int // worker numbers that readers of partitions may use
 	nextIdle     int
+	lengths      [64]atomic.Int64 // rows of the first parts of the result in the batch before
 	seedBase     uint64
 	first        error // what Spark finds out in the first batch only
 	keys         error // of state that cannot be keys: found before the sink sees a batch
@@ -466,6 +468,11 @@ var (
 // pull pushes one part of the plan through and packs its chunks into record batches.
 func (p *Plan) pull(r *run, w, part int, each func(arrow.RecordBatch) bool) error {
 	buf := newRowsBuffer(p.schema)
+	rows := int64(0)
+	var expected *atomic.Int64 // the part is probably as long as it was in the batch before
+	if part < len(p.lengths) {
+		expected = &p.lengths[part]
+	}
 	err := p.root.part(r, w, part, func(c *chunk) error {
 		if err := r.ctx.Err(); err != nil {
 			return err
@@ -478,7 +485,11 @@ func (p *Plan) pull(r *run, w, part int, each func(arrow.RecordBatch) bool) erro
 				return errStop
 			}
 		}
+		if buf.n == 0 && expected != nil {
+			buf.reserve(int(min(expected.Load()-rows, columnar.MaxBatch)))
+		}
 		buf.add(c.cols, c.sel)
+		rows += int64(c.sel.N)
 		return nil
 	})
 	if err == errStop {
@@ -486,6 +497,9 @@ func (p *Plan) pull(r *run, w, part int, each func(arrow.RecordBatch) bool) erro
 	}
 	if err != nil {
 		return err
+	}
+	if expected != nil {
+		expected.Store(rows)
 	}
 	if buf.n > 0 {
 		each(buf.record(p.arrow))

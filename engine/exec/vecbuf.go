@@ -31,6 +31,30 @@ func (b *rowsBuffer) add(vs []columnar.Vec, sel columnar.Sel) {
 	b.n += sel.N
 }
 
+// reserve makes room for n rows in the columns of fixed width of an empty buffer.
+func (b *rowsBuffer) reserve(n int) {
+	for _, c := range b.cols {
+		reserveVec(c, n)
+	}
+}
+
+func reserveVec(v *columnar.Vec, n int) {
+	switch v.Phys {
+	case columnar.PI32:
+		v.I32 = slices.Grow(v.I32, max(0, n-len(v.I32)))
+	case columnar.PI64:
+		v.I64 = slices.Grow(v.I64, max(0, n-len(v.I64)))
+	case columnar.PF64:
+		v.F64 = slices.Grow(v.F64, max(0, n-len(v.F64)))
+	case columnar.PBytes:
+		v.Off = slices.Grow(v.Off, max(0, n+1-len(v.Off)))
+	case columnar.PStruct:
+		for _, k := range v.Kids {
+			reserveVec(k, n)
+		}
+	}
+}
+
 // clear begins anew in the same memory: for a buffer whose rows have been copied on. Columns that are far too
 // big for the rows that were there are given back.
 func (b *rowsBuffer) clear() {
