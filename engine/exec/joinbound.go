@@ -13,6 +13,8 @@ import (
 type bound struct {
 	moves  bool // with the watermark
 	offset int64
+	column int  // that is bounded
+	exact  bool // the condition adds and compares, so that the bound holds for any two rows
 }
 
 func (b bound) at(w int64) int64 {
@@ -63,7 +65,7 @@ func sideBounds(conjuncts []expr.Expr, both types.Schema, in func(column int) bo
 			continue
 		}
 		slope := (fx - f0) / second
-		n := bound{offset: int64(math.Round(at - f0/slope))}
+		n := bound{offset: int64(math.Round(at - f0/slope)), column: x, exact: addsOnly(s.Args)}
 		switch ratio := -(fy - f0) / (fx - f0); {
 		case ratio == 0:
 		case math.Abs(ratio-1) < 1e-9:
@@ -77,6 +79,24 @@ func sideBounds(conjuncts []expr.Expr, both types.Schema, in func(column int) bo
 		out = append(out, n)
 	}
 	return out
+}
+
+// addsOnly says that expressions are sums of columns and constants.
+func addsOnly(es []expr.Expr) bool {
+	ok := true
+	for _, e := range es {
+		expr.Walk(e, func(e expr.Expr) bool {
+			switch x := e.(type) {
+			case *expr.Column, *expr.Literal:
+			case *expr.Scalar:
+				ok = ok && (x.Name == "+" || x.Name == "-")
+			default:
+				ok = false
+			}
+			return ok
+		})
+	}
+	return ok
 }
 
 // boundedColumn is the one column of the bounded side in e; ok is false if there are more, or others than

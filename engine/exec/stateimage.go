@@ -70,8 +70,33 @@ func (o *dedup) stateTables(string) (ts []**table) {
 
 func (o *streamLimit) stateTables(string) []**table      { return []**table{&o.t} }
 func (o *sessionAggregate) stateTables(string) []**table { return []**table{&o.sessions} }
-func (o *streamJoin) stateTables(name string) []**table {
-	return []**table{&o.sides[o.side(name)].rows}
+
+// dated is an operator that notes which batch wrote each row, in the order in which stateRows shows them.
+type dated interface {
+	note()
+	noted(storeName string) []int64
+}
+
+func (o *streamJoin) note() {
+	for _, a := range o.ranges {
+		for _, st := range a.sides {
+			st.batches = []int64{}
+		}
+	}
+}
+
+func (o *streamJoin) noted(name string) (out []int64) {
+	i := o.side(name)
+	for _, a := range o.ranges {
+		st := a.sides[i]
+		for _, g := range st.rows.groups() {
+			if int(g) >= len(st.batches) { // of an earlier version
+				return nil
+			}
+			out = append(out, st.batches[g])
+		}
+	}
+	return out
 }
 
 // StateStores names the stores of an operator that can be looked at: "default", "left" and "right" of a join,
@@ -137,6 +162,9 @@ func (p *Plan) look(v *store.View, operator int, storeName string, apart bool) (
 			ts = append(ts, t)
 		}
 	}
+	if o, ok := s.(dated); ok {
+		o.note()
+	}
 	return in, ts, told, s.load(v, operator)
 }
 
@@ -156,6 +184,9 @@ func (p *Plan) StateImage(v *store.View, operator int, storeName string, sorted 
 		for _, g := range (*t).groups(nil) {
 			m.batches = append(m.batches, (*t).notes.batches[g])
 		}
+	}
+	if o, ok := in.(dated); ok {
+		m.batches = o.noted(storeName)
 	}
 	if len(m.batches) != m.n {
 		m.batches = nil

@@ -213,15 +213,25 @@ func (o *streamJoin) stateSchema(name string) (keys, values types.Schema, ok boo
 }
 
 func (o *streamJoin) stateRows(name string, to emit) error {
-	s := o.sides[o.side(name)]
-	return pushTable(s.rows, s.rows.groups(nil), func(gs []uint32) []columnar.Vec {
-		cols := decodeAll(s.rowLay, s.rows, gs, 0)
-		m := columnar.NewVec(types.Of(types.Boolean), len(gs))
-		for k, g := range gs {
-			if *s.matched(g) != 0 {
-				columnar.SetBit(m.Bits, k)
+	i := o.side(name)
+	for _, a := range o.ranges {
+		st := a.sides[i]
+		for gs := st.rows.groups(); len(gs) > 0; {
+			part := gs[:min(len(gs), columnar.Slice)]
+			gs = gs[len(part):]
+			number := columnar.NewVec(types.Of(types.BigInt), len(part))
+			matched := columnar.NewVec(types.Of(types.Boolean), len(part))
+			for k, g := range part {
+				number.I64[k] = st.rows.number(g)
+				if *st.rows.meta(g)&rowMatched != 0 {
+					columnar.SetBit(matched.Bits, k)
+				}
+			}
+			cols := append(append([]columnar.Vec{*number}, st.columns(o.sides[i], part)...), *matched)
+			if err := to(&chunk{cols: cols, sel: columnar.AllRows(len(part))}); err != nil {
+				return err
 			}
 		}
-		return append(cols, *m)
-	}, to)
+	}
+	return nil
 }

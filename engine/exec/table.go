@@ -291,6 +291,12 @@ func (t *table) unlinkAll(gs []uint32) {
 	}
 }
 
+// forget makes pack leave a group out. Nothing else may be done with the table before.
+func (t *table) forget(g uint32) {
+	*(*uint64)(t.rec.Ptr(g, 8)) &^= flagLive << 32
+	t.live--
+}
+
 // settle ends a batch: dirty and dead groups are forgotten, dead records may be used again.
 func (t *table) settle() {
 	t.free = append(t.free, t.dead...)

@@ -140,20 +140,20 @@ func (o *hashJoin) partners(rows []int32) []rowID {
 }
 
 // rowOf names a stored row.
-func (s *joinSide) rowOf(g uint32) rowID {
-	if r, ok := s.came[g]; ok {
+func (st *joinStore) rowOf(g uint32) rowID {
+	if r, ok := st.came[g]; ok {
 		return r
 	}
 	return storedRow
 }
 
 // tracePairs says which pairs of a row of the chunk and a stored one will leave: those of sel.
-func (o *streamJoin) tracePairs(s, other *joinSide, rows []int32, partners []uint32, sel columnar.Sel) {
+func (o *streamJoin) tracePairs(theirs *joinStore, rows []int32, partners []uint32, sel columnar.Sel) {
 	t := o.tap.t
 	src := t.pushing
 	for k := range sel.N {
 		x := sel.At(k)
-		partner := other.rowOf(partners[x])
+		partner := theirs.rowOf(partners[x])
 		t.claim(partner, FateMatched)
 		src.happened(int(rows[x]), FateMatched)
 		o.tap.queue = append(o.tap.queue, origin{a: src.row(int(rows[x])), b: partner})
@@ -161,26 +161,26 @@ func (o *streamJoin) tracePairs(s, other *joinSide, rows []int32, partners []uin
 }
 
 // unmatched gives rows without a partner a fate, before those that are stored get theirs.
-func (p *tap) unmatched(sel columnar.Sel, hit []uint64) {
+func (p *tap) unmatched(sel columnar.Sel, hit []bool) {
 	for k := range sel.N {
-		if i := sel.At(k); !columnar.GetBit(hit, i) {
+		if i := sel.At(k); !hit[k] {
 			p.t.pushing.happened(i, FateUnmatched)
 			p.t.pushing.note(i)
 		}
 	}
 }
 
-// traceStored remembers which rows have just been stored and until when they wait for a partner.
-func (s *joinSide) traceStored(t *tap) {
-	src := t.t.pushing
-	for k, x := range s.idx2 {
-		g := s.made[k]
-		s.came[g] = src.row(int(x))
+// traceStored remembers which rows of the chunk have just been stored and until when they wait for a partner.
+func (o *streamJoin) traceStored(s *joinSide, st *joinStore, at []int32, stored []link) {
+	src := o.tap.t.pushing
+	for k, x := range at {
+		g := stored[k].row()
+		st.came[g] = src.row(int(x))
 		n := src.ids[x]
 		if src.fate[n] == FateUnmatched {
 			src.fate[n] = FateWaiting
 		}
-		src.setUntil(n, s.until(*s.time(g)))
+		src.setUntil(n, s.until(st.rows.time(g)))
 	}
 }
 
@@ -201,9 +201,9 @@ func (s *joinSide) until(us int64) int64 {
 }
 
 // traceLone says that stored rows leave without a partner.
-func (o *streamJoin) traceLone(s *joinSide, rows []uint32) {
+func (o *streamJoin) traceLone(st *joinStore, rows []uint32) {
 	for _, g := range rows {
-		r := s.rowOf(g)
+		r := st.rowOf(g)
 		o.tap.t.claim(r, FateUnmatched)
 		o.tap.queue = append(o.tap.queue, origin{a: r, b: noRow})
 	}

@@ -114,10 +114,7 @@ func stateRows(o operator) (rows int64, mark inMark) {
 			return int64(x.live()), x.mark
 		}
 	case *streamJoin:
-		for _, s := range x.sides {
-			rows += int64(s.rows.live)
-		}
-		return rows, x.mark
+		return x.live(), x.mark
 	case *streamLimit:
 		return int64(x.t.live), inMark{}
 	case *mapGroups:
