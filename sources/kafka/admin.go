@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
@@ -15,7 +16,8 @@ import (
 // reader asks the cluster about partitions and offsets.
 type reader struct {
 	*settings
-	cluster *wire.Cluster
+	cluster      *wire.Cluster
+	keys, values atomic.Int64 // how long those of the records read last were in the mean: room for the next
 }
 
 // attempt runs f until it succeeds, at most as often as fetchOffset.numRetries says (KS-7). A cluster that

@@ -54,7 +54,7 @@ func (s *source) Readers(ctx context.Context, start sources.Offset) ([]sources.R
 	var out []sources.Reader
 	for _, tp := range from.sorted() {
 		p := &part{reader: &s.reader, span: span{tp, from[tp], math.MaxInt64}, columns: s.columns}
-		out = append(out, &follower{part: p, next: from[tp], rows: newRows(s.schema(), s.columns, tp, 1024)})
+		out = append(out, &follower{part: p, next: from[tp], rows: newRows(s.schema(), s.columns, tp, 1024, 0, 0)})
 	}
 	return out, nil
 }

@@ -36,7 +36,11 @@ const flushBytes = 16 << 20
 // KAFKA_MALFORMED_RECORD_TIMESTAMP.
 func (p *part) Rows(ctx context.Context) columnar.Rows {
 	return func(yield func(arrow.RecordBatch, error) bool) {
-		b := newRows(p.schema(), p.columns, p.tp, min(p.size(), columnar.MaxBatch))
+		b := newRows(p.schema(), p.columns, p.tp, min(p.size(), columnar.MaxBatch), p.keys.Load(), p.values.Load())
+		b.learned = func(keys, values int) {
+			p.keys.Store(int64(keys))
+			p.values.Store(int64(values))
+		}
 		err := p.fetch(ctx, b, yield)
 		if err == nil && b.n > 0 {
 			yield(b.flush(), nil)
@@ -231,9 +235,11 @@ type rows struct {
 	bytes   int
 	room    int
 	columns []int
+	learned func(keys, values int) // told the mean lengths, rounded up; may be nil
 }
 
-func newRows(s types.Schema, columns []int, tp wire.TopicPartition, room int64) *rows {
+// newRows has room for so many rows, and for so many bytes of the key and the value of each.
+func newRows(s types.Schema, columns []int, tp wire.TopicPartition, room, key, value int64) *rows {
 	if columns == nil {
 		for i := range s {
 			columns = append(columns, i)
@@ -244,7 +250,7 @@ func newRows(s types.Schema, columns []int, tp wire.TopicPartition, room int64) 
 		r.schema = append(r.schema, s[c])
 	}
 	r.arrow = r.schema.Arrow()
-	r.begin(0, 0)
+	r.begin(int(room*key), int(room*value))
 	return r
 }
 
@@ -255,7 +261,7 @@ func (r *rows) begin(keys, values int) {
 		switch c {
 		case 0, 1, 2:
 			v.Off = append(make([]int32, 0, r.room+1), 0)
-			v.Data = make([]byte, 0, [3]int{keys, values, 0}[c])
+			v.Data = make([]byte, 0, min([3]int{keys, values, 0}[c], flushBytes))
 		case 3, 6:
 			v.I32 = make([]int32, 0, r.room)
 		case 4, 5:
@@ -394,6 +400,9 @@ func (r *rows) flush() arrow.RecordBatch {
 	}
 	if v := r.want[1]; v != nil {
 		values = len(v.Data)
+	}
+	if r.learned != nil && r.n >= 1024 {
+		r.learned((keys+r.n-1)/r.n, (values+r.n-1)/r.n)
 	}
 	r.begin(keys, values)
 	return rb

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"unicode/utf8"
 
 	"streamlab/columnar"
 	"streamlab/errs"
@@ -237,7 +238,53 @@ func (c *Cast) scalar() *Scalar {
 	s.Kernel = func(ctx *EvalContext, dst *columnar.Vec, args []*columnar.Vec, sel columnar.Sel) error {
 		return caster.run(ctx, dst, args[0], sel)
 	}
+	if from.Kind == types.Binary && c.To.Kind == types.String {
+		s.Alias = true
+		s.Fresh = func() Kernel {
+			own := new(columnar.Vec)
+			return func(ctx *EvalContext, dst *columnar.Vec, args []*columnar.Vec, sel columnar.Sel) error {
+				n, valid := dst.Len, dst.Valid
+				if validUTF8(args[0]) {
+					*dst = *args[0]
+				} else {
+					own.Reset(c.To, n)
+					if err := caster.run(ctx, own, args[0], sel); err != nil {
+						return err
+					}
+					if int64(len(own.Data)) > maxVector {
+						return tooLarge()
+					}
+					closeGaps(own)
+					*dst = *own
+				}
+				dst.Type, dst.Len, dst.Valid = c.To, n, valid
+				return nil
+			}
+		}
+	}
 	return s
+}
+
+// validUTF8 says whether every value of a column of bytes is UTF-8, so that it may be shown as a text as it is.
+func validUTF8(v *columnar.Vec) bool {
+	n := v.Len
+	if v.Const {
+		n = 1
+	}
+	if n == 0 || v.Phys != columnar.PBytes {
+		return false
+	}
+	off := v.Off[:n+1]
+	data := v.Data[:off[n]]
+	if !utf8.Valid(data[off[0]:]) {
+		return false
+	}
+	for _, o := range off {
+		if int(o) < len(data) && !utf8.RuneStart(data[o]) {
+			return false
+		}
+	}
+	return true
 }
 
 // castPolicy says what happens to values that do not fit.

@@ -342,6 +342,7 @@ func buildFromJSON(c *Call) (Expr, error) {
 			narrow := new(columnar.Vec)
 			return func(ctx *EvalContext, dst *columnar.Vec, args []*columnar.Vec, sel columnar.Sel) error {
 				narrow.Reset(part, dst.Len)
+				narrow.Valid = dst.Valid
 				if err := read(ctx, narrow, args, sel); err != nil {
 					return err
 				}
@@ -360,61 +361,108 @@ func (p *jsonReader) kernel(opts map[string]string) Kernel {
 		(p.mode == "" || p.mode == "PERMISSIVE" || p.mode == "FAILFAST") {
 		plain = codec.NewPlainJSON(p.t.Fields)
 	}
-	return func(ctx *EvalContext, dst *columnar.Vec, args []*columnar.Vec, sel columnar.Sel) error {
-		n := dst.Len
-		a := NewAppender(dst)
-		read := 0 // bytes since the size was looked at
-		for k := range sel.N {
-			i := sel.At(k)
-			for a.Len() < i {
-				a.AppendNull()
-			}
-			s := args[0].Bytes(i)
-			if plain != nil && plain.Read(s) {
-				appendPlain(a, plain.Values)
-			} else if err := p.read(s, a); err == errNull {
-				a.AppendNull()
-			} else if err != nil {
-				return err
-			}
+	if plain == nil {
+		return valueRows(func(r *row, a *Appender) error {
+			err := p.read(r.bytes(0), a)
 			if p.formatErr != nil {
 				return p.formatErr
 			}
+			return err
+		})
+	}
+	one := columnar.NewVec(p.t, 0) // a row that is not plain
+	return func(ctx *EvalContext, dst *columnar.Vec, args []*columnar.Vec, sel columnar.Sel) error {
+		read := 0 // bytes since the size was looked at
+		for k := range sel.N {
+			i := sel.At(k)
+			s := args[0].Bytes(i)
+			if plain.Read(s) {
+				for f := range plain.Values {
+					setPlain(dst.Kids[f], i, &plain.Values[f])
+				}
+			} else {
+				a := NewAppender(one)
+				err := p.read(s, a)
+				if p.formatErr != nil {
+					return p.formatErr
+				}
+				if err != nil && err != errNull {
+					return err
+				}
+				a.Finish()
+				if err == errNull {
+					SetNull(dst, i)
+				}
+				for f, kid := range dst.Kids {
+					setAtom(kid, i, one.Kids[f], err == nil)
+				}
+			}
 			if read += len(s); read > 1<<20 {
 				read = 0
-				if err := a.fits(); err != nil {
-					return err
+				for _, kid := range dst.Kids {
+					if int64(len(kid.Data)) > maxVector {
+						return tooLarge()
+					}
 				}
 			}
 		}
-		for a.Len() < n {
-			a.AppendNull()
-		}
-		a.Finish()
-		return a.fits()
+		return nil
 	}
 }
 
-// appendPlain appends a struct of atomic values.
-func appendPlain(a *Appender, values []codec.PlainValue) {
-	for k := range values {
-		v, kid := &values[k], a.kids[k]
-		if v.Null {
-			kid.AppendNull()
-			continue
-		}
-		switch kid.v.Phys {
-		case columnar.PBytes:
-			kid.AppendBytes(v.Text)
-		case columnar.PF64:
-			kid.AppendF64(v.F64)
-		case columnar.PBool:
-			kid.appendBool(v.I64 == 1)
-		default:
-			kid.appendIntegral(v.I64)
-		}
+// setPlain sets row i of a column.
+func setPlain(to *columnar.Vec, i int, v *codec.PlainValue) {
+	if v.Null {
+		SetNull(to, i)
+		return
 	}
-	a.End()
+	switch to.Phys {
+	case columnar.PBytes:
+		to.Data = append(to.Data, v.Text...)
+		to.Off[i+1] = int32(len(to.Data))
+	case columnar.PI64:
+		to.I64[i] = v.I64
+	case columnar.PF64:
+		to.F64[i] = v.F64
+	case columnar.PI32:
+		to.I32[i] = int32(v.I64)
+	case columnar.PBool:
+		if v.I64 == 1 {
+			columnar.SetBit(to.Bits, i)
+		}
+	case columnar.PI16:
+		to.I16[i] = int16(v.I64)
+	case columnar.PI8:
+		to.I8[i] = int8(v.I64)
+	}
+}
+
+// setAtom sets row i of a column to the first value of another, or to null.
+func setAtom(to *columnar.Vec, i int, from *columnar.Vec, there bool) {
+	if !there || from.IsNull(0) {
+		SetNull(to, i)
+		return
+	}
+	var v codec.PlainValue
+	switch to.Phys {
+	case columnar.PBytes:
+		v.Text = from.Bytes(0)
+	case columnar.PI64:
+		v.I64 = from.I64[0]
+	case columnar.PF64:
+		v.F64 = from.F64[0]
+	case columnar.PI32:
+		v.I64 = int64(from.I32[0])
+	case columnar.PBool:
+		if from.Bool(0) {
+			v.I64 = 1
+		}
+	case columnar.PI16:
+		v.I64 = int64(from.I16[0])
+	case columnar.PI8:
+		v.I64 = int64(from.I8[0])
+	}
+	setPlain(to, i, &v)
 }
 
 // differs notes under the policy Exception that Spark 2.4 could have read what is not read now.
