@@ -36,3 +36,24 @@ func TestFixesAreTriedBeforeTheyAreOffered(t *testing.T) {
 		}
 	}
 }
+
+// A grouping by a window, of the query or of a view below it, needs a watermark and no second window.
+func TestNoSecondWindowIsOffered(t *testing.T) {
+	for text, offered := range map[string]bool{
+		"sources:\n  s: {format: rate}\nqueries:\n  - {queryName: q, sql: \"SELECT window(timestamp, '1 minute') AS w, count(*) AS n FROM s GROUP BY window(timestamp, '1 minute')\", format: console}\n":              false,
+		"sources:\n  s: {format: rate}\nviews:\n  v: \"SELECT window(timestamp, '1 minute') AS w, value FROM s\"\nqueries:\n  - {queryName: q, sql: \"SELECT w, count(*) AS n FROM v GROUP BY w\", format: console}\n": false,
+		"sources:\n  s: {format: rate}\nqueries:\n  - {queryName: q, sql: \"SELECT value % 3 AS k, count(*) AS n FROM s GROUP BY value % 3\", format: console}\n":                                                      true,
+	} {
+		r := lab.CheckText(context.Background(), filepath.Join(t.TempDir(), "lab.yaml"), []byte(text), engine.Config{})
+		if len(r.Problems) != 1 {
+			t.Fatalf("%s\nproblems %+v", text, r.Problems)
+		}
+		found := false
+		for _, f := range r.Problems[0].Fixes {
+			found = found || strings.Contains(f.Title, "group by a window")
+		}
+		if found != offered {
+			t.Errorf("%s\na window is offered: %v", text, found)
+		}
+	}
+}

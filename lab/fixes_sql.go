@@ -322,6 +322,11 @@ func otherFunction(from, to, explain string) recipe {
 // windowKey groups by a window of the event time too, with a watermark if there is none.
 func windowKey() recipe {
 	return recipe{"group by a window of the event time", "", func(t *site) (out []candidate) {
+		for _, c := range t.clauses() {
+			if windowed(c.tok) {
+				return nil
+			}
+		}
 		for n, c := range t.clauses() {
 			for i := range c.tok {
 				if c.tok[i].Upper != "FROM" || i == 0 {
@@ -355,6 +360,16 @@ func windowKey() recipe {
 		}
 		return out
 	}}
+}
+
+// windowed tells whether a clause has a window of time already: another one is no way out.
+func windowed(tok []sql.Token) bool {
+	for _, t := range tok {
+		if t.Upper == "WINDOW" || t.Upper == "SESSION_WINDOW" {
+			return true
+		}
+	}
+	return false
 }
 
 // moreKeys gives a grouping by a session window a second key.

@@ -62,7 +62,7 @@ var table = bindings([]entry{
 	{screen.InQueries, screen.SortFlip, keys("="), "", "turn the order round", 0, screen.L},
 	{screen.InQueries, screen.StartAll, nil, "", "start all queries", 0, screen.L},
 	{screen.InQueries, screen.StopAll, nil, "", "stop all queries after their batches", 0, screen.L},
-	{screen.InQueries, screen.ReloadLab, nil, "", "read the lab file again", 0, screen.L},
+	{screen.InQueries, screen.ReloadLab, keys("u"), "", "read the lab file again", 0, screen.L},
 
 	{screen.InBatches, screen.Enter, keys("enter"), "open batch", "look into the batch", 0, screen.S},
 	{screen.InBatches, screen.PrevNotable, keys("{"), "{ } notable", "previous notable batch", 0, screen.S},

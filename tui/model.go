@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"path/filepath"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -57,6 +58,7 @@ type model struct {
 	utc     bool
 	ctrlC   time.Time
 	quits   bool
+	changed bool // the lab file has just been changed by another program, which is to be said
 }
 
 type jobKey struct {
@@ -235,6 +237,10 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 			m.dirty = true
 			cmd = m.wake()
 		}
+		if m.changed {
+			m.changed = false
+			cmd = tea.Batch(cmd, m.say(safe.Text(filepath.Base(m.sh.Lab.Path), 40)+" on disk is another: u in tab 1 reads it"))
+		}
 		return tea.Batch(cmd, m.tick())
 	case toastMsg:
 		if int(msg) == m.toastN && m.toast != "" {
@@ -308,6 +314,10 @@ func (m *model) look() bool {
 		moved = true
 	}
 	lab := w.Lab()
+	if lab.Changed != m.sh.Lab.Changed {
+		moved = true
+		m.changed = lab.Changed != ""
+	}
 	if lab.Path != m.sh.Lab.Path || !sameSteps(lab.Steps, m.sh.Lab.Steps) || lab.Name != m.sh.Lab.Name {
 		moved = true
 	}

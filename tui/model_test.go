@@ -427,3 +427,18 @@ func BenchmarkFrame200x50(b *testing.B) {
 		m.View()
 	}
 }
+
+// In the crash lab all arrows choose the point, s the sink: what stands in a row is gone through by arrows.
+func TestArrowsChooseTheCrashPoint(t *testing.T) {
+	for _, keys := range [][2]string{{"right", "left"}, {"down", "up"}, {"j", "k"}} {
+		d := newDriver(t, 120, 36, screentest.New()).keys("4 x")
+		first := d.frame()
+		there := d.keys(keys[0]).frame()
+		if there == first || !strings.Contains(there, having(first, "Labs › ")[0]) {
+			t.Errorf("%s does not choose another point of the same sink:\n%s", keys[0], there)
+		}
+		if back := d.keys(keys[1]).frame(); back != first {
+			t.Errorf("%s does not go back:\n%s", keys[1], back)
+		}
+	}
+}

@@ -67,7 +67,7 @@ func (c *confirm) draw(v canvas.View, _ *model) {
 	h := 4
 	var lines []safe.Line
 	for _, l := range c.q.Lines {
-		lines = append(lines, widget.Wrap(l, 58)...)
+		lines = append(lines, widget.Wrap(l, min(58, v.W-8))...)
 	}
 	h += len(lines)
 	if c.q.Name != "" {

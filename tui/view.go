@@ -157,6 +157,10 @@ func (m *model) drawTabs(v canvas.View) {
 		put("slow link", canvas.Warn)
 		x -= 2
 	}
+	if m.sh.Lab.Changed != "" {
+		put("file changed", canvas.Warn)
+		x -= 2
+	}
 	if m.sh.ReadOnly {
 		put("read-only", canvas.Warn)
 		x -= 2

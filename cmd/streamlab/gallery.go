@@ -196,6 +196,7 @@ func (g *gallery) Open(ctx context.Context, path string) (screen.Workbench, erro
 		b.started = len(w.Running()) > 0
 	}
 	b.readPasts(context.WithoutCancel(ctx))
+	b.file.begin(w.Lab.File, time.NewTicker(fileLook).C)
 	return b, nil
 }
 

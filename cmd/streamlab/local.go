@@ -37,6 +37,7 @@ type localLab struct {
 	crashes   *crashDesk
 	modes     *modesRun // behind the screen of output modes; nil: none
 
+	file  fileWatch
 	play  sync.Mutex // held while a step is played
 	files sync.Mutex // held while a file of statements is written
 
@@ -97,7 +98,7 @@ func (b *localLab) console(query string) *consoleText {
 func (b *localLab) Lab() screen.LabInfo {
 	l := b.w.Lab
 	info := screen.LabInfo{Name: l.Name, Title: l.About, About: l.Teaches, Path: l.File, Folder: b.w.Session().Workspace()}
-	info.Started, info.Lesson = b.started, lessonOf(l)
+	info.Started, info.Lesson, info.Changed = b.started, lessonOf(l), b.file.changed()
 	b.mu.Lock()
 	if b.lesson != nil {
 		info.Steps = b.lesson.steps
@@ -323,6 +324,7 @@ func (b *localLab) Explain(ctx context.Context, query string) (string, error) {
 
 // Close stops everything: after the running batches while ctx lasts, then at once.
 func (b *localLab) Close(ctx context.Context) error {
+	b.file.end()
 	var runs []*engine.StreamingQuery
 	for _, n := range b.w.Names() {
 		if q := b.w.Query(n); q != nil && q.IsActive() {

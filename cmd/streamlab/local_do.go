@@ -24,8 +24,6 @@ func (b *localLab) Do(ctx context.Context, c screen.Command) error {
 		return b.playStep(long, c.Step, c.Arg)
 	case screen.Rewind, screen.Fork, screen.StartFresh, screen.AcceptLoss, screen.Discard:
 		return b.changePast(long, c)
-	case screen.Reload:
-		return errs.New("UNSUPPORTED_FEATURE", "feature", "Reading the lab file again while it is open").WithHint("Open it again from the tab Labs.")
 	}
 	names := []string{c.Query}
 	if c.Query == "" {

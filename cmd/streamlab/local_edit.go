@@ -276,6 +276,7 @@ func (b *localLab) Adopt(ctx context.Context, text string) ([]screen.Redefined, 
 	if err != nil {
 		return nil, err
 	}
+	b.file.read(fileStamp([]byte(text)))
 	var out []screen.Redefined
 	for _, r := range list {
 		x := screen.Redefined{Query: r.Query}

@@ -91,10 +91,10 @@ func (s *CrashLab) Handle(a Action) Effect {
 	plan := b.CrashPlan()
 	clear := func() { s.last, s.err, s.guess, s.urged = nil, nil, 0, false }
 	switch a {
-	case Left, PrevPane:
+	case Left, Up, PrevPane:
 		s.point = (s.point + len(plan.Points) - 1) % len(plan.Points)
 		clear()
-	case Right, NextPane:
+	case Right, Down, NextPane:
 		s.point = (s.point + 1) % len(plan.Points)
 		clear()
 	case First:
@@ -103,11 +103,8 @@ func (s *CrashLab) Handle(a Action) Effect {
 	case Last:
 		s.point = len(plan.Points) - 1
 		clear()
-	case NextSink, Down:
+	case NextSink:
 		s.sink = (s.sink + 1) % len(plan.Sinks)
-		clear()
-	case Up:
-		s.sink = (s.sink + len(plan.Sinks) - 1) % len(plan.Sinks)
 		clear()
 	case Twin:
 		for i, k := range plan.Sinks {

@@ -249,7 +249,11 @@ func (s *Queries) drawFacts(v canvas.View, y int, q *QuerySnapshot) int {
 	src := text(q.Source)
 	sink := "sink " + text(q.Sink)
 	if q.Promise != "" {
-		sink += ", " + text(q.Promise)
+		promise := text(q.Promise)
+		if promise == "none" {
+			promise = "no guarantee"
+		}
+		sink += ", " + promise
 	}
 	if q.Temporary {
 		sink += ", temporary checkpoint"

@@ -61,6 +61,9 @@ func (s *File) drawText(v canvas.View) {
 	case s.modified():
 		add("modified")
 	}
+	if s.onDisk() != "" {
+		add("changed on disk, ctrl+s")
+	}
 	switch n := len(s.verdict.Problems); {
 	case s.checked != s.ed.Version() && s.checking:
 		add("checking")

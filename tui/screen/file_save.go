@@ -11,6 +11,9 @@ import (
 
 // save writes the file; with run the query at the cursor is then started with its new definition.
 func (s *File) save(run bool) Effect {
+	if s.onDisk() != "" && !run {
+		return s.otherText()
+	}
 	if !s.modified() && !run {
 		return Effect{Toast: "nothing has changed"}
 	}
@@ -54,6 +57,35 @@ func (s *File) write(stamp string, run bool) Job {
 			return s.after(redefined, run, open)
 		}
 	}}
+}
+
+// onDisk tells apart what another program has written into the file since it was read here; empty: nothing.
+func (s *File) onDisk() string {
+	if c := s.sh.Lab.Changed; s.loaded && s.sh.Lab.Path == s.path && c != s.stamp {
+		return c
+	}
+	return ""
+}
+
+// otherText reads what another program has written and asks what to do, or takes it where nothing is lost by that.
+func (s *File) otherText() Effect {
+	w, path := s.sh.wright(), s.path
+	return Effect{Jobs: []Job{{Slot: "save", What: "reading", Run: func(ctx context.Context) func() Effect {
+		disk, err := w.ReadLab(ctx, path)
+		return func() Effect {
+			switch {
+			case err != nil:
+				return Effect{Error: AsError(err)}
+			case s.modified():
+				return Effect{Menu: s.conflict(disk, false)}
+			}
+			s.swap(disk.Text)
+			s.written(s.ed.Text(), disk.Stamp)
+			e := s.check()
+			e.Toast = "this is the text on disk now; u in tab 1 puts it to use"
+			return e
+		}
+	}}}}
 }
 
 // notAdopted says why a saved text is not in use yet, and what would bring it there.
@@ -108,52 +140,15 @@ func (s *File) after(redefined []Redefined, run, open bool) Effect {
 		}
 		for _, r := range redefined {
 			if r.Query == q {
-				return s.askRestart([]Redefined{r})
+				return askRestart(s.sh, []Redefined{r})
 			}
 		}
 		return Effect{Toast: "saved; " + text(q) + " runs with this plan already"}
 	}
 	if len(redefined) > 0 {
-		return s.askRestart(redefined)
+		return askRestart(s.sh, redefined)
 	}
 	return Effect{Toast: "saved " + text(filepath.Base(s.path))}
-}
-
-// askRestart asks whether queries shall be started again with their new plan.
-func (s *File) askRestart(list []Redefined) Effect {
-	r := list[0]
-	lines := []safe.Line{text(r.Query) + " keeps running with the old plan; restart now?"}
-	if len(r.Changes) == 0 {
-		lines = append(lines, "Its checkpoint fits the new plan.")
-	}
-	for i, c := range r.Changes {
-		if i == 5 {
-			lines = append(lines, f("and %d more", len(r.Changes)-i))
-			break
-		}
-		l := text(c.Verdict) + ": " + text(c.What)
-		if c.Was != "" || c.Now != "" {
-			l += " was " + text(c.Was) + ", is " + text(c.Now)
-		}
-		if c.Text != "" {
-			l += ". " + text(c.Text)
-		}
-		lines = append(lines, l)
-	}
-	if r.Refused {
-		lines = append(lines, "Started again it would be refused: X starts it fresh, without its checkpoint.")
-	}
-	rest := func() Effect {
-		if len(list) > 1 {
-			return s.askRestart(list[1:])
-		}
-		return Effect{}
-	}
-	return Effect{Toast: "saved", Ask: &Question{Title: "Saved. Restart " + text(r.Query) + "?", Lines: lines, Verb: "restart", Yes: func() Effect {
-		e := rest()
-		e.Do = &Command{Verb: Restart, Query: r.Query}
-		return e
-	}}}
 }
 
 // external opens the text in the user's editor. Text that is not saved goes there as a copy, so that the

@@ -369,7 +369,11 @@ func (s *Plan) Draw(v canvas.View) {
 	put("source", text(q.Source))
 	put("sink", text(q.Sink)+", "+text(q.Mode)+" mode")
 	put("trigger", text(q.Trigger))
-	put("promise", text(q.Promise))
+	promise := text(q.Promise)
+	if promise == "none" {
+		promise = "none: after a crash rows may come again, or not at all"
+	}
+	put("promise", promise)
 	rule(v, 0, y, v.W, "plan", "", false)
 	body := v.Sub(0, y+1, v.W, v.H-y-1)
 	if s.err != nil {

@@ -172,7 +172,7 @@ func (s *Queries) Handle(a Action) Effect {
 	case StopAll:
 		return Effect{Do: &Command{Verb: StopAfterBatch}, Toast: "stopping all queries after their batches"}
 	case ReloadLab:
-		return Effect{Do: &Command{Verb: Reload}, Toast: "reading the lab file again"}
+		return reload(s.sh)
 	case NewQuery:
 		return chooseTemplate(s.sh)
 	}
@@ -311,6 +311,9 @@ func (s *Queries) Disabled(a Action) safe.Line {
 	case StartAll, StopAll, ReloadLab:
 		if s.sh.Bench == nil {
 			return "no lab is open"
+		}
+		if _, ok := s.sh.Bench.(Adopter); a == ReloadLab && (!ok || s.sh.wright() == nil) {
+			return "this lab has no file here"
 		}
 		return ""
 	case SortLeft, SortRight, SortFlip, Filter, NextPane, PrevPane, Zoom, Back:

@@ -82,6 +82,8 @@ type LabInfo struct {
 	Folder string // everything the lab writes is in here
 	Steps  []Step // of a guided lab; nil otherwise. A new slice whenever a step changed.
 	Lesson Lesson // what the lab says of itself as a lesson
+	// Changed tells apart what another program has written into the file since it was read; empty: nothing.
+	Changed string
 	// Started says that opening the lab started queries: it is looked at before its steps are played.
 	Started bool
 }
@@ -290,7 +292,6 @@ const (
 	StopNow        Verb = "stop now"
 	RunOneBatch    Verb = "run one batch" // starts the query for one batch if it is stopped
 	Restart        Verb = "restart"       // stop after batch, then start
-	Reload         Verb = "reload"        // read the lab file again
 	Rewind         Verb = "rewind"        // checkpoint of Query back to Batch
 	Fork           Verb = "fork"          // checkpoint of Query up to Batch, under the name Arg
 	StartFresh     Verb = "start fresh"   // forget the checkpoint of Query, then start

@@ -162,7 +162,15 @@ func (b *Bench) SetLab(l screen.LabInfo) { b.mu.Lock(); b.lab = l; b.mu.Unlock()
 func (b *Bench) SetQueries(qs []*screen.QuerySnapshot) { b.mu.Lock(); b.queries = qs; b.mu.Unlock() }
 
 // Lab implements screen.Workbench, as do the methods below.
-func (b *Bench) Lab() screen.LabInfo { b.mu.Lock(); defer b.mu.Unlock(); return b.lab }
+func (b *Bench) Lab() screen.LabInfo {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	info := b.lab
+	if b.Disk != "" && b.Disk != b.Adopted {
+		info.Changed = b.Disk
+	}
+	return info
+}
 
 func (b *Bench) Queries() []*screen.QuerySnapshot {
 	b.mu.Lock()
