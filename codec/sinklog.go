@@ -100,6 +100,39 @@ func ReadSinkLog(fsys vfs.FS, root string) (files []SinkFile, latest int64, err 
 	return kept, ids[len(ids)-1], nil
 }
 
+// SinkLogLines gives the lines of ReadSinkLog's files as they were written, each behind the end of a line. ok is
+// false if some lines take back others, or are of another version: then they have to be read.
+func SinkLogLines(fsys vfs.FS, root string) (lines []byte, ok bool, err error) {
+	ids, compact, err := SinkLogIDs(fsys, root)
+	if err != nil {
+		return nil, false, err
+	}
+	next := max(compact, 0)
+	for _, n := range ids {
+		if n < compact {
+			continue
+		}
+		if n != next {
+			return nil, false, errs.New("SINK_LOG_GAP", "path", root, "batchId", next)
+		}
+		next++
+		name := strconv.FormatInt(n, 10)
+		if n == compact {
+			name += ".compact"
+		}
+		data, err := vfs.ReadFile(fsys, filepath.Join(root, SinkLogDir, name))
+		if err != nil {
+			return nil, false, err
+		}
+		rest, isV1 := bytes.CutPrefix(bytes.TrimRight(data, "\n"), []byte("v1"))
+		if !isV1 || len(rest) > 0 && rest[0] != '\n' || bytes.Contains(rest, []byte(`"delete"`)) || bytes.IndexByte(rest, '\r') >= 0 {
+			return nil, false, nil
+		}
+		lines = append(lines, rest...)
+	}
+	return lines, true, nil
+}
+
 // ParseSinkLog reads one entry of a sink log: a version line, then a JSON object a line.
 func ParseSinkLog(data []byte) ([]SinkFile, error) {
 	sc := bufio.NewScanner(bytes.NewReader(data))

@@ -18,12 +18,24 @@ import (
 // which fails if somebody else was first.
 func (s *sink) commit(id int64, files []codec.SinkFile) error {
 	dir := filepath.Join(s.def.Path, codec.SinkLogDir)
-	interval, err := s.compactInterval()
-	if err != nil {
-		return err
+	if s.every == 0 {
+		if err := s.look(); err != nil {
+			return err
+		}
 	}
-	compact := (id+1)%interval == 0
-	if compact {
+	compact := (id+1)%s.every == 0
+	entry := []byte("v1")
+	whole := false
+	if compact && s.retention == 0 { // what was written is repeated as it is
+		old, ok, err := codec.SinkLogLines(s.fs, s.def.Path)
+		if err != nil {
+			return err
+		}
+		if whole = ok; ok {
+			entry = append(entry, old...)
+		}
+	}
+	if compact && !whole {
 		old, _, err := codec.ReadSinkLog(s.fs, s.def.Path)
 		if err != nil {
 			return err
@@ -41,7 +53,6 @@ func (s *sink) commit(id int64, files []codec.SinkFile) error {
 			files = kept
 		}
 	}
-	entry := []byte("v1")
 	for _, f := range files {
 		line, err := json.Marshal(f)
 		if err != nil {
@@ -72,7 +83,8 @@ func (s *sink) commit(id int64, files []codec.SinkFile) error {
 	if err := s.fs.Remove(temp); err != nil {
 		return err
 	}
-	s.clean(id, interval)
+	s.entries = append(s.entries, id)
+	s.clean(id)
 	return nil
 }
 
@@ -117,20 +129,24 @@ func unescapeHTML(b []byte) []byte {
 	return out
 }
 
-// compactInterval is the distance of compacted entries: that of the setting, unless the log has some
-// already, which it must fit.
-func (s *sink) compactInterval() (int64, error) {
-	entries, err := s.fs.ReadDir(filepath.Join(s.def.Path, codec.SinkLogDir))
+// look lists the log once: later entries are our own, as the folder is locked. The distance of compacted entries
+// is that of the setting, unless the log has some already, which it must fit.
+func (s *sink) look() error {
+	found, err := s.fs.ReadDir(filepath.Join(s.def.Path, codec.SinkLogDir))
 	if err != nil {
-		return 0, err
+		return err
 	}
-	var ids []int64
-	for _, e := range entries {
+	var compacted []int64
+	for _, e := range found {
 		if id, ok := compactID(e.Name()); ok {
-			ids = append(ids, id)
+			compacted = append(compacted, id)
 		}
 	}
-	return fitInterval(ids, s.interval), nil
+	if s.entries, _, err = codec.SinkLogIDs(s.fs, s.def.Path); err != nil {
+		return err
+	}
+	s.every = fitInterval(compacted, s.interval)
+	return nil
 }
 
 func compactID(name string) (int64, bool) {
@@ -177,27 +193,28 @@ func fitInterval(ids []int64, want int64) int64 {
 }
 
 // clean removes entries that a compacted one repeats: those before the compacted entry that keeps the number of
-// micro-batches that is to be kept, when they are older than the delay. id is the entry just written. Best
-// effort.
-func (s *sink) clean(id, interval int64) {
+// micro-batches that is to be kept, when they are older than the delay. id is the entry just written. Entries are
+// as old as their numbers say, so that the first one that is too young ends it, and nothing is looked at until
+// that one is old enough. Best effort.
+func (s *sink) clean(id int64) {
 	first := id + 1 - s.retain
-	if !s.deletes || first < interval {
+	if !s.deletes || first < s.every || time.Now().Before(s.cleanAt) {
 		return
 	}
-	kept := first - first%interval - 1 // compacted
-	ids, _, err := codec.SinkLogIDs(s.fs, s.def.Path)
-	if err != nil {
-		return
-	}
-	for _, id := range ids {
-		if id >= kept {
-			break
-		}
+	kept := first - first%s.every - 1 // compacted
+	for len(s.entries) > 0 && s.entries[0] < kept {
 		for _, compact := range []bool{false, true} {
-			name := filepath.Join(s.def.Path, codec.SinkLogDir, entryName(id, compact))
-			if info, err := s.fs.Stat(name); err == nil && time.Since(info.ModTime()) >= s.delay {
-				_ = s.fs.Remove(name)
+			name := filepath.Join(s.def.Path, codec.SinkLogDir, entryName(s.entries[0], compact))
+			info, err := s.fs.Stat(name)
+			if err != nil {
+				continue
 			}
+			if due := info.ModTime().Add(s.delay); time.Now().Before(due) {
+				s.cleanAt = due
+				return
+			}
+			_ = s.fs.Remove(name)
 		}
+		s.entries = s.entries[1:]
 	}
 }

@@ -42,6 +42,9 @@ type sink struct {
 	delay     time.Duration
 	compat    bool
 	latest    int64 // newest batch of the log; -2: not looked at yet
+	every     int64 // distance of compacted entries; 0: not looked at yet
+	entries   []int64
+	cleanAt   time.Time // when the oldest entry may go
 	rows      atomic.Int64
 	held      *os.File // the lock
 }
