@@ -45,7 +45,9 @@ func besideState() []doubled {
 				out = []string{filepath.Join(dir, "out")}
 			}
 			if h.format == "memory" {
-				out = []string{"results"}
+				if err := s.Conf().Set("streamlab.memory.resume", "true"); err != nil {
+					return nil, err
+				}
 			}
 			return runBatches(ctx, s, df, h.mode, h.format, filepath.Join(dir, "chk"), batches, out...)
 		}

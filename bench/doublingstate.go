@@ -149,7 +149,7 @@ func runBatches(ctx context.Context, s *engine.Session, df *engine.DataFrame, mo
 	if err := s.Conf().Set("spark.sql.streaming.numRecentProgressUpdates", "1000000"); err != nil {
 		return nil, err
 	}
-	run, err := df.WriteStream().OutputMode(mode).Format(format).MaxBatches(batches).
+	run, err := df.WriteStream().OutputMode(mode).Format(format).MaxBatches(batches).QueryName("results").
 		Option("checkpointLocation", checkpoint).Start(ctx, path...)
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func (d *driver) ahead(ctx context.Context, watermark int64) (*store.OffsetEntry
 			}
 			start = o
 		}
-		end, err := x.src.LatestOffset(ctx, start, x.limit)
+		end, err := x.src.LatestOffset(ctx, start, x.admits())
 		if err != nil {
 			return nil, nil
 		}

@@ -13,7 +13,7 @@ import (
 // Setting describes one session setting.
 type Setting struct {
 	Key, Default, Doc string
-	Kind              string // bool, int, text, ms, zone
+	Kind              string // bool, int, text, ms, zone, memory
 	Pinned            bool   // fixed in a checkpoint at a query's first start
 }
 
@@ -38,6 +38,7 @@ const (
 	keyDurability    = "streamlab.durability"
 	keySchemaCheck   = "spark.sql.streaming.stateStore.stateSchemaCheck"
 	keyMemoryResume  = "streamlab.memory.resume"
+	keyMemory        = "streamlab.memory.budget"
 )
 
 var settings = []Setting{
@@ -66,6 +67,7 @@ var settings = []Setting{
 	{keyStopActive, "true", "A second start on a checkpoint stops the first run.", "bool", false},
 	{keyStopTimeout, "0", "How long stop waits; 0 is for ever.", "ms", false},
 	{keyOperatorCheck, "true", "Refuse what Spark cannot run as a stream.", "bool", false},
+	{keyMemory, "60%", "Memory of all queries together: a share of the machine's, or bytes (512m, 4g); 0 is no limit. A query at 80 % of its part reads less at a time.", "memory", false},
 	{keyMemoryResume, "false", "Let memory sinks go on from a checkpoint when their table is there, which Spark cannot; true in labs.", "bool", false},
 	{keyDurability, "power", "power: commits survive a power cut; process: they survive a kill.", "text", false},
 }
@@ -129,6 +131,10 @@ func (c *Conf) Set(key, value string) error {
 		case "ms":
 			if _, err := parseMs(value); err != nil {
 				return bad("time in ms")
+			}
+		case "memory":
+			if _, ok := parseMemory(value); !ok {
+				return bad("bytes or a share of memory")
 			}
 		case "zone":
 			if _, err := ParseZone(value); err != nil {

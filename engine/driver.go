@@ -62,15 +62,18 @@ type driver struct {
 	said        said
 	async       *asyncProgress // nil: every batch is recorded
 	skipped     int64          // batches before this one that have no record
+	memory      QueryMemory
 }
 
 // querySource is a source as one query reads it.
 type querySource struct {
 	stream    *catalog.Stream
 	src       sources.Source
-	limit     sources.ReadLimit
-	committed sources.Offset // end of the last batch
-	start     sources.Offset // of the batch being constructed or run; "" is none
+	limit     sources.ReadLimit // of the options
+	most      sources.ReadLimit // of the memory; zero if there is enough
+	files     int64             // or other pieces that the batch reads
+	committed sources.Offset    // end of the last batch
+	start     sources.Offset    // of the batch being constructed or run; "" is none
 	end       sources.Offset
 	latest    sources.Offset    // what the source says is there; "" is unknown
 	metrics   map[string]string // of the batch, taken before the next one is planned
@@ -492,7 +495,7 @@ func (d *driver) construct(ctx context.Context) error {
 				}
 				x.start = o
 			}
-			end, err := x.src.LatestOffset(ctx, x.start, x.limit)
+			end, err := x.src.LatestOffset(ctx, x.start, x.admits())
 			if err != nil {
 				return err
 			}
@@ -571,7 +574,7 @@ func (d *driver) runBatch(ctx context.Context) error {
 				}
 				x.latest = ""
 			}
-			x.rows = 0
+			x.rows, x.files = 0, 0
 			if x.end == "" || x.end == x.committed {
 				continue
 			}
@@ -580,6 +583,7 @@ func (d *driver) runBatch(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			x.files = pieces(parts)
 			parts = x.share(parts)
 			for i, s := range d.scans {
 				if s == k {
@@ -613,6 +617,7 @@ func (d *driver) runBatch(ctx context.Context) error {
 		if err := d.resume(); err != nil {
 			return err
 		}
+		d.allow()
 		return d.plan.Bind(task)
 	})
 	if err != nil {
@@ -656,6 +661,7 @@ func (d *driver) runBatch(ctx context.Context) error {
 		}
 	}
 	mark := d.marks.advance()
+	d.weigh(b)
 	next, err := d.ahead(ctx, mark)
 	if err != nil {
 		return err
@@ -685,6 +691,7 @@ func floorDiv(a, b int64) int64 {
 
 // shut closes what the run opened.
 func (d *driver) shut() error {
+	d.s.memory.leave(d)
 	var first error
 	keep := func(err error) {
 		if err != nil && first == nil {

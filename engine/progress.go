@@ -27,6 +27,7 @@ type Progress struct {
 	Sources        []SourceProgress
 	Sink           SinkProgress
 	Observed       map[string]json.RawMessage // name of DataFrame.Observe → object; nil if nothing is observed
+	Memory         QueryMemory                // at the end of the batch; not in the JSON, which is Spark's
 	trigger        time.Duration
 }
 

@@ -21,7 +21,7 @@ func describe(s sources.Source) string {
 // progress begins a report of the current trigger.
 func (d *driver) progress(idle bool) Progress {
 	p := Progress{ID: d.q.id, RunID: d.q.runID, Name: d.q.name, Timestamp: d.trigger, BatchID: d.batch,
-		BatchDuration: d.s.now().Sub(d.trigger).Milliseconds(), DurationMs: d.durations}
+		BatchDuration: d.s.now().Sub(d.trigger).Milliseconds(), DurationMs: d.durations, Memory: d.memory}
 	seconds := math.Inf(1) // the first trigger of a run has no trigger before it
 	if !d.lastTrigger.IsZero() {
 		seconds = float64(d.trigger.Sub(d.lastTrigger).Milliseconds()) / 1000

@@ -56,6 +56,7 @@ type Session struct {
 	tag       catalog.Tag // of the writes of the statement that runs; see statements
 	streamIDs atomic.Int64
 	owners    stateOwners
+	memory    *memoryPool
 }
 
 // NewSession makes a session. Errors: INVALID_CONF_VALUE.*, UNKNOWN_SETTING.
@@ -65,7 +66,7 @@ func NewSession(c Config) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{conf: conf, dir: c.Dir, workspace: c.Workspace, out: c.Out, consoleOf: c.Console, log: c.Logger, clock: c.Clock,
-		formats: c.Formats, catalog: catalog.New(nil)}
+		formats: c.Formats, catalog: catalog.New(nil), memory: &memoryPool{}}
 	if s.dir == "" {
 		if s.dir, err = os.Getwd(); err != nil {
 			return nil, err
@@ -98,7 +99,7 @@ func NewSession(c Config) (*Session, error) {
 // everything else shared. It is not closed.
 func (s *Session) child() *Session {
 	c := &Session{conf: s.conf.clone(), dir: s.dir, workspace: s.workspace, out: s.out, consoleOf: s.consoleOf, log: s.log,
-		clock: s.clock, formats: s.formats, catalog: catalog.Overlay(s.catalog), streams: s.streams, delta: s.delta}
+		clock: s.clock, formats: s.formats, catalog: catalog.Overlay(s.catalog), streams: s.streams, delta: s.delta, memory: s.memory}
 	return c
 }
 

@@ -19,11 +19,15 @@ type grouping struct {
 	width   int
 	refs    []int // in the extra part
 	exprs   []expr.Expr
-	argAt   []int  // of each call: its first argument among exprs
-	filter  []int  // of each call: its FILTER among exprs, -1
-	panes   *panes // how rows of overlapping windows are folded; nil: one by one
-	tap     *tap   // nil: untraced
+	argAt   []int    // of each call: its first argument among exprs
+	filter  []int    // of each call: its FILTER among exprs, -1
+	panes   *panes   // how rows of overlapping windows are folded; nil: one by one
+	tap     *tap     // nil: untraced
+	owner   Stateful // nil: it does not live with the run
 }
+
+// held is the meter of the operator that the grouping belongs to.
+func (g *grouping) held(r *run) *operatorMeter { return r.p.meter.of(r.p, g.owner) }
 
 func newGrouping(keys []expr.Expr, calls []*expr.AggregateCall, in types.Schema, c expr.Conf) *grouping {
 	g := &grouping{in: in, conf: c, keys: keys, calls: calls}

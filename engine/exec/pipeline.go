@@ -33,8 +33,22 @@ func (s *reader) read(r *run, p columnar.Partition, count func(rows int64), to e
 			return to(c)
 		})
 	}
+	held := int64(0) // by the rows that are read
+	hold := func(bytes int64) error {
+		r.p.meter.input.Add(bytes - held)
+		held = bytes
+		return r.p.meter.room()
+	}
+	defer func() { r.p.meter.input.Add(-held) }()
 	if l, ok := p.(columnar.Lender); ok {
 		return l.Lend(r.ctx, func(cols []*columnar.Vec, n int) error {
+			bytes := int64(0)
+			for _, c := range cols {
+				bytes += vecBytes(c)
+			}
+			if err := hold(bytes); err != nil {
+				return err
+			}
 			pick := s.picks(len(cols))
 			for i := range whole {
 				at := i
@@ -49,6 +63,9 @@ func (s *reader) read(r *run, p columnar.Partition, count func(rows int64), to e
 	}
 	for rb, err := range p.Rows(r.ctx) {
 		if err != nil {
+			return err
+		}
+		if err := hold(recordBytes(rb)); err != nil {
 			return err
 		}
 		n := int(rb.NumRows())

@@ -88,6 +88,7 @@ type Plan struct {
 	keys         error // of state that cannot be keys: found before the sink sees a batch
 	redefined    bool  // a watermark above another: fails when there is one
 	tracer       *tracer
+	meter        meter
 }
 
 // Build compiles a plan. It reads nothing.
@@ -111,6 +112,7 @@ func Build(n plan.Node, c Conf) (*Plan, error) {
 		return nil, err
 	}
 	p.root = root
+	p.meter.begin(p.stateful)
 	if p.tracer != nil {
 		p.root = b.tap(&toSink{root}, 0, TraceStage{Kind: "sink", Schema: p.schema, Operator: -1})
 		p.tracer.number(p.stateful)
@@ -196,6 +198,7 @@ func (p *Plan) Bind(t *Task) error {
 		t.wallUs = p.conf.Now().UnixMicro()
 	}
 	p.task, p.parts = t, nil
+	p.meter.begin(p.stateful)
 	for _, s := range p.stateful {
 		c := s.counters()
 		*c = OperatorCounters{Name: s.Name(), SinglePartition: c.SinglePartition, Stores: c.Stores}
@@ -214,6 +217,10 @@ func (p *Plan) Partitions(ctx context.Context, t *Task) []columnar.Partition {
 	}
 	if err == nil {
 		n, err = p.root.open(r)
+	}
+	if err == nil {
+		p.measureState()
+		err = p.meter.room() // before the sink has seen a row
 	}
 	if err != nil {
 		return []columnar.Partition{&result{p: p, err: err}}
@@ -239,6 +246,7 @@ func (p *Plan) computeEarly(r *run, parts int) {
 	}
 	p.early = runAhead("result", parts, workers, func(w, part int) (rows []arrow.RecordBatch, err error) {
 		err = p.pull(r, w, part, func(rb arrow.RecordBatch) bool {
+			p.meter.result.Add(recordBytes(rb))
 			rows = append(rows, rb)
 			return true
 		})
@@ -300,6 +308,7 @@ func (p *Plan) Save(b *store.Batch) error {
 		s.counters().CommitTimeMs = p.conf.Now().Sub(start).Milliseconds()
 	}
 	p.fill()
+	p.measureState()
 	return nil
 }
 
@@ -390,6 +399,7 @@ func (x *result) Rows(ctx context.Context) columnar.Rows {
 		if x.cache { // complete first, so that a reader who stops early does not split the batch
 			var rows []arrow.RecordBatch
 			err := x.p.pull(&r, w, x.part, func(rb arrow.RecordBatch) bool {
+				x.p.meter.result.Add(recordBytes(rb))
 				rows = append(rows, rb)
 				return true
 			})
@@ -483,6 +493,9 @@ func (p *Plan) pull(r *run, w, part int, each func(arrow.RecordBatch) bool) erro
 		if buf.n > 0 && buf.n+c.sel.N > columnar.MaxBatch {
 			if !each(buf.record(p.arrow)) {
 				return errStop
+			}
+			if err := p.meter.room(); err != nil {
+				return err
 			}
 		}
 		if buf.n == 0 && expected != nil {

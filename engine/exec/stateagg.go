@@ -53,6 +53,7 @@ type partialFold struct {
 	raw     [ranges]*rowsBuffer // keys, arguments, filters; nil until needed
 	split   [ranges][]int32
 	panes   *paneFold // nil: rows are folded one by one
+	counted int64     // bytes that the operator's meter has of it
 }
 
 // bypassAfter is how many rows are folded before it is judged whether that pays.
@@ -114,7 +115,7 @@ func (g *grouping) newPartial() (*partialFold, error) {
 // fold reads parts [from, to) of child into the partial table.
 func (p *partialFold) fold(r *run, child operator, w, from, to int) error {
 	p.t.truncate()
-	p.rows, p.bypass = 0, false
+	p.rows, p.bypass, p.counted = 0, false, 0
 	for i := range p.byRange {
 		p.byRange[i] = p.byRange[i][:0]
 		p.raw[i] = nil
@@ -131,12 +132,23 @@ func (p *partialFold) fold(r *run, child operator, w, from, to int) error {
 		if err := child.part(r, w, part, p.take); err != nil {
 			return err
 		}
+		if err := p.account(r); err != nil {
+			return err
+		}
 	}
 	for g := range uint32(p.t.rec.Len()) {
 		i := rangeOf(*(*uint64)(p.t.rec.Ptr(g, recHash)))
 		p.byRange[i] = append(p.byRange[i], g)
 	}
-	return nil
+	return p.account(r)
+}
+
+// account tells the operator's meter what the fold holds now.
+func (p *partialFold) account(r *run) error {
+	now := p.bytes()
+	p.f.g.held(r).exchange.Add(now - p.counted)
+	p.counted = now
+	return r.p.meter.room()
 }
 
 // foldAll folds all parts of child with one partial table per unit, in order of the units.
@@ -204,6 +216,7 @@ type outGroups struct {
 func newStateAggregate(child operator, g *grouping, mode string, timeColumn int, delay int64, mark inMark) *stateAggregate {
 	g.inState = true
 	o := &stateAggregate{child: child, g: g, mode: mode, mark: mark}
+	g.owner = o
 	if timeColumn >= 0 {
 		o.time = newTimeKey(g.lay, timeColumn)
 	}

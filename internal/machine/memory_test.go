@@ -1,6 +1,4 @@
-//go:build cgo
-
-package main
+package machine
 
 import (
 	"errors"
@@ -15,7 +13,7 @@ func TestMemoryIsTheLesserOfMachineAndContainer(t *testing.T) {
 		{"MemTotal:  1000 kB\nMemFree: 5 kB\n", "", 1_024_000}, {"MemTotal:  1000 kB\n", "max\n", 1_024_000},
 		{"MemTotal:  1000 kB\n", "500000\n", 500_000}, {"", "500000\n", 500_000}, {"", "", 0},
 	} {
-		got := availableMemory(func(name string) ([]byte, error) {
+		got := memory(func(name string) ([]byte, error) {
 			text := c.info
 			if name != "/proc/meminfo" {
 				text = c.group
