@@ -141,6 +141,12 @@ func (p *Player) do(ctx context.Context, a Action) error {
 			return err
 		}
 		return os.RemoveAll(dir)
+	case "remove":
+		path, err := w.Lab.inside(a.Path)
+		if err != nil {
+			return err
+		}
+		return vfs.OS.Remove(path)
 	case "write":
 		path, err := w.Lab.inside(a.Path)
 		if err != nil {

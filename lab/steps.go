@@ -30,7 +30,7 @@ type Lesson struct {
 
 // Action is one entry of `do`. Kind is its key; of the other fields those are set that the kind has.
 type Action struct {
-	Kind   string // start, stop, restart, await, step, feed, sql, crash, advanceClock, deleteCheckpoint, write
+	Kind   string // start, stop, restart, await, step, feed, sql, crash, advanceClock, deleteCheckpoint, write, remove
 	Query  string // start, stop, restart, await, step, crash, deleteCheckpoint
 	Source string // feed
 	Rows   [][]any
@@ -126,6 +126,7 @@ func (d *decoder) action(v *value) Action {
 			}
 		},
 		"advanceClock": d.line("advanceClock", &a.By),
+		"remove":       d.line("remove", &a.Path),
 		"write": func(v *value) {
 			d.fields("write", v, map[string]func(*value){"path": d.line("path", &a.Path), "text": d.line("text", &a.Text)})
 		},

@@ -210,6 +210,8 @@ func said(s lab.Step) string {
 			out = append(out, "move the clock on by "+a.By)
 		case "write":
 			out = append(out, "write "+a.Path)
+		case "remove":
+			out = append(out, "remove "+a.Path)
 		case "step":
 			out = append(out, "one micro-batch of "+a.Query)
 		case "deleteCheckpoint":
