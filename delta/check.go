@@ -7,19 +7,17 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"streamlab/columnar"
 	"streamlab/errs"
-	"streamlab/internal/vfs"
 	"streamlab/sql/types"
 )
 
 // A Finding is one thing that is wrong with a table.
 type Finding struct {
-	Problem string `json:"problem"` // missing_file, wrong_size, wrong_stats, unreadable_file, wrong_deletion_vector, log_hole, unreadable_commit, wrong_checkpoint, wrong_checksum
+	Problem string `json:"problem"` // missing_file, outside_file, wrong_size, wrong_stats, unreadable_file, wrong_deletion_vector, log_hole, unreadable_commit, wrong_checkpoint, wrong_checksum
 	File    string `json:"file"`    // as the log names it
 	Detail  string `json:"detail"`
 }
@@ -102,33 +100,10 @@ func (l *Log) checkCheckpoints(g *listing, r *CheckReport) {
 	}
 }
 
-// checkChecksum compares the checksum file of the version, if there is one.
-func (l *Log) checkChecksum(s *Snapshot, r *CheckReport) {
-	name := strings.TrimSuffix(commitName(s.Version), ".json") + ".crc"
-	text, err := vfs.ReadFile(l.FS, filepath.Join(l.dir(), name))
-	if err != nil {
-		return
-	}
-	var c struct {
-		Size  *int64 `json:"tableSizeBytes"`
-		Files *int64 `json:"numFiles"`
-	}
-	if err := json.Unmarshal(text, &c); err != nil {
-		r.found("wrong_checksum", name, "%v", err)
-		return
-	}
-	if c.Files != nil && *c.Files != int64(s.NumFiles()) {
-		r.found("wrong_checksum", name, "it counts %d files, the log has %d", *c.Files, s.NumFiles())
-	}
-	if c.Size != nil && *c.Size != s.SizeInBytes() {
-		r.found("wrong_checksum", name, "it counts %d bytes, the log has %d", *c.Size, s.SizeInBytes())
-	}
-}
-
 func (l *Log) checkFile(ctx context.Context, s *Snapshot, a *Add, r *CheckReport) {
-	path, err := l.resolve(a.Path)
+	path, err := l.reading(a.Path)
 	if err != nil {
-		r.found("missing_file", a.Path, "%v", err)
+		r.found("outside_file", a.Path, "%v", err)
 		return
 	}
 	info, err := l.FS.Stat(path)

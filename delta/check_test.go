@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,7 +103,7 @@ func TestCheckFindsDamage(t *testing.T) {
 				}
 				return
 			}
-			if len(r.Findings) == 0 || r.Findings[0].Problem != c.problem {
+			if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Problem == c.problem }) {
 				t.Errorf("found %+v, want %s", r.Findings, c.problem)
 			}
 		})

@@ -357,7 +357,7 @@ func (t *Table) restore(m catalog.Maintenance) (types.Schema, [][]any, error) {
 		if now.files[fileKey{canonicalPath(a.Path), a.DV.id()}] != nil {
 			continue
 		}
-		full, err := t.log.resolve(a.Path)
+		full, err := t.log.reading(a.Path)
 		if err != nil {
 			return nil, nil, err
 		}

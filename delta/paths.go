@@ -121,14 +121,36 @@ func (l *Log) resolve(path string) (string, error) {
 	return filepath.Join(l.Root, p), nil
 }
 
+// cloned finds the file of another table that an absolute path of the log names: shallow clones have such paths.
+// The file must lie in a folder that has a log itself; root is that folder.
+func (l *Log) cloned(path string) (root, name string, ok bool) {
+	p := canonicalPath(path)
+	if !filepath.IsAbs(p) || strings.ContainsRune(p, 0) {
+		return "", "", false
+	}
+	name = filepath.Clean(p)
+	for root = filepath.Dir(name); ; root = filepath.Dir(root) {
+		if info, err := l.FS.Stat(filepath.Join(root, LogDir)); err == nil && info.IsDir() {
+			return root, name, root != l.Root
+		}
+		if root == filepath.Dir(root) {
+			return "", "", false
+		}
+	}
+}
+
 // reading is resolve for a file that is to be read: it must lie in the table's folder also when links on the way
-// are followed. One that is not there is left to the reading.
+// are followed, or in that of another table if the path is absolute. One that is not there is left to the reading.
 func (l *Log) reading(path string) (string, error) {
+	root := l.Root
 	p, err := l.resolve(path)
 	if err != nil {
-		return "", err
+		var ok bool
+		if root, p, ok = l.cloned(path); !ok {
+			return "", err
+		}
 	}
-	outside, err := vfs.Leads(l.FS, l.Root, p)
+	outside, err := vfs.Leads(l.FS, root, p)
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
 	}

@@ -100,6 +100,15 @@ func (p *Provider) Create(ctx context.Context, c catalog.Creation) (catalog.Tabl
 	if err != nil {
 		return nil, err
 	}
+	if c.Clone != nil {
+		if full, err := l.hasFiles(); txn.snap == nil && (err != nil || full) {
+			if err == nil {
+				err = errs.New("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "tableId", c.Name, "tableLocation", c.Location)
+			}
+			return nil, err
+		}
+		return p.clone(l, txn, c)
+	}
 	if txn.snap != nil && !c.Replace {
 		if c.Rows != nil {
 			return nil, errs.New("DELTA_TABLE_ALREADY_EXISTS", "tableName", c.Name)

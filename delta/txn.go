@@ -177,7 +177,7 @@ func (t *Txn) Commit(op Operation, actions []Action) (int64, error) {
 				return next, err
 			}
 			t.log.noteFiles(actions)
-			t.log.afterCommit(next)
+			t.log.afterCommit(next, t.txnID)
 			return next, nil
 		}
 		if t.noRetry {
@@ -431,10 +431,13 @@ func isNoLink(err error) bool {
 }
 
 // afterCommit does what may follow a commit; nothing of it can make the commit fail.
-func (l *Log) afterCommit(v int64) {
+func (l *Log) afterCommit(v int64, txnID string) {
 	s, err := l.Snapshot()
 	if err != nil || s.Version < v {
 		return
+	}
+	if s.Version == v {
+		_ = l.writeChecksum(s, txnID) // readers do without
 	}
 	every := int64(10)
 	if n, err := strconv.ParseInt(s.Property("delta.checkpointInterval"), 10, 64); err == nil && n > 0 {
@@ -448,7 +451,9 @@ func (l *Log) afterCommit(v int64) {
 			return
 		}
 	}
-	_ = l.WriteCheckpoint(s) // readers do without: the commits are all there
+	if l.WriteCheckpoint(s) == nil { // readers do without: the commits are all there
+		_, _ = l.cleanLog(s) // what stays today goes after the next checkpoint
+	}
 }
 
 // removal is the tombstone of a live file.

@@ -112,6 +112,8 @@ func (r *statement) command(c *sql.Command) (*DataFrame, error) {
 		return r.comment(c, d)
 	case *sql.Optimize:
 		return r.optimize(c, d)
+	case *sql.Convert:
+		return r.convert(c, d)
 	case *sql.Vacuum:
 		return r.vacuum(c, d)
 	case *sql.Restore:

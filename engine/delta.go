@@ -250,6 +250,22 @@ func (s *Session) createDelta(ctx context.Context, d catalog.Definition, c *plan
 	if err != nil {
 		return nil, err
 	}
+	clone, err := s.cloned(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if clone != nil {
+		if exists && !c.Replace { // Spark says so, with IF NOT EXISTS as well
+			return nil, errs.New("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "tableId", quoteParts(c.Parts), "tableLocation", d.Location)
+		}
+		d.Database, d.Name = "", ""
+		t, err := s.delta.Create(ctx, catalog.Creation{Definition: d, Replace: c.Replace, Clone: clone})
+		if err != nil {
+			return nil, err
+		}
+		_, schema, rows := t.(catalog.Answer).Made()
+		return s.answer(schema, rows)
+	}
 	if exists && c.IfNotExists {
 		return s.answer(nil, nil)
 	}

@@ -50,6 +50,9 @@ func (s *Session) createTable(ctx context.Context, c *plan.CreateTable) (*DataFr
 		}
 		d = like(rel, d)
 	}
+	if c.Clone != nil {
+		d.Provider = "delta"
+	}
 	if d.Provider == "" {
 		if d.Provider = strings.ToLower(s.conf.Get("spark.sql.sources.default")); d.Provider == "" {
 			d.Provider = "parquet"
@@ -100,8 +103,10 @@ func (s *Session) createTable(ctx context.Context, c *plan.CreateTable) (*DataFr
 		}
 		d.Columns, d.PartitionBy = t.Schema(), files.PartitionColumns(t)
 	}
-	if err := s.checkDefinition(&d, c.Query, made); err != nil {
-		return nil, err
+	if c.Clone == nil {
+		if err := s.checkDefinition(&d, c.Query, made); err != nil {
+			return nil, err
+		}
 	}
 	db, _ := s.catalog.Database(d.Database)
 	if d.External {
@@ -259,9 +264,18 @@ func (s *Session) createWith(ctx context.Context, p catalog.Provider, d catalog.
 		}
 		cr.Rows = []columnar.Partition{columnar.Batches{Name: "rows", List: rows}}
 	}
+	var err error
+	if cr.Clone, err = s.cloned(ctx, c); err != nil {
+		return nil, err
+	}
 	t, err := p.Create(ctx, cr)
 	if err != nil {
 		return nil, err
+	}
+	if m, ok := t.(catalog.Answer); ok {
+		t, schema, rows := m.Made()
+		s.catalog.Put(d.Database, d.Name, catalog.Relation{Table: t})
+		return s.answer(schema, rows)
 	}
 	s.catalog.Put(d.Database, d.Name, catalog.Relation{Table: t})
 	return s.answer(nil, nil)

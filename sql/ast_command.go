@@ -44,7 +44,8 @@ type CreateTable struct {
 	Options     []Property
 	Properties  []Property
 	LikeSpan    Span
-	Like        []string // CREATE TABLE t LIKE other; nil else
+	Like        []string   // CREATE TABLE t LIKE other; nil else
+	Clone       *TableName // SHALLOW CLONE other, perhaps with a version; nil else
 	Query       *Query
 }
 

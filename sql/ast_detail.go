@@ -63,6 +63,12 @@ type Vacuum struct {
 	DryRun bool
 }
 
+// Convert is CONVERT TO DELTA parquet.`/path` [NO STATISTICS] [PARTITIONED BY (…)].
+type Convert struct {
+	PartitionBy  []ColumnDef
+	NoStatistics bool
+}
+
 // Restore is RESTORE [TABLE] t TO VERSION AS OF v or TO TIMESTAMP AS OF ts; one of them is set.
 type Restore struct {
 	Version   Expr
@@ -144,6 +150,7 @@ type CommentOn struct {
 func (*Alter) detail()          {}
 func (*AlterSchema) detail()    {}
 func (*Truncate) detail()       {}
+func (*Convert) detail()        {}
 func (*Optimize) detail()       {}
 func (*Vacuum) detail()         {}
 func (*Restore) detail()        {}

@@ -135,6 +135,15 @@ func (f *formatter) createTable(c *CreateTable) {
 		f.put(" LIKE ")
 		f.name(c.Like)
 	}
+	if c.Clone != nil {
+		f.put(" SHALLOW CLONE ")
+		f.name(c.Clone.Parts)
+		f.exprIf(" VERSION AS OF ", c.Clone.Version)
+		f.exprIf(" TIMESTAMP AS OF ", c.Clone.Timestamp)
+		f.propertiesIf(" TBLPROPERTIES ", c.Properties)
+		f.strIf(" LOCATION ", c.Location)
+		return
+	}
 	if len(c.Cols)+len(c.Constraints) > 0 {
 		f.put(" (")
 		list(f, c.Cols, f.columnDef)
@@ -387,6 +396,15 @@ func (f *formatter) command(c *Command) {
 			f.put(" RETAIN ", d.Retain, " HOURS")
 		}
 		f.flag(d.DryRun, " DRY RUN")
+	case *Convert:
+		f.put("CONVERT TO DELTA ")
+		f.target(c.Name, c.Path)
+		f.flag(d.NoStatistics, " NO STATISTICS")
+		if d.PartitionBy != nil {
+			f.put(" PARTITIONED BY (")
+			list(f, d.PartitionBy, f.columnDef)
+			f.put(")")
+		}
 	case *Restore:
 		f.put("RESTORE TABLE ")
 		f.target(c.Name, c.Path)

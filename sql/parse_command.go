@@ -57,6 +57,8 @@ func (p *parser) statement() Statement {
 		return p.alter()
 	case "OPTIMIZE", "VACUUM", "RESTORE":
 		return p.maintain()
+	case "CONVERT":
+		return p.convert()
 	case "USE", "CACHE", "UNCACHE", "CLEAR", "REFRESH", "TRUNCATE", "ANALYZE", "COMMENT":
 		return p.smallCommand()
 	case "DECLARE":
@@ -82,7 +84,7 @@ var refusedStatements = []struct{ words, instead string }{
 	{"BEGIN", "Run the statements one by one."},
 	{"ADD JAR", ""}, {"ADD FILE", ""}, {"ADD ARCHIVE", ""}, {"LIST JAR", ""}, {"LIST FILE", ""},
 	{"MSCK", ""}, {"REPAIR TABLE", ""},
-	{"CONVERT TO", ""}, {"GENERATE", ""}, {"REORG", ""}, {"FSCK", ""},
+	{"GENERATE", ""}, {"REORG", ""}, {"FSCK", ""},
 	{"CREATE CATALOG", ""}, {"DROP CATALOG", ""},
 }
 
@@ -421,6 +423,23 @@ func (p *parser) maintain() Statement {
 		}
 		c.Detail = d
 	}
+	return p.finish(c, start)
+}
+
+// convert reads CONVERT TO DELTA.
+func (p *parser) convert() Statement {
+	start := p.start()
+	p.needKw("CONVERT", "TO", "DELTA")
+	c, d := p.command("CONVERT TO DELTA"), &Convert{}
+	p.target(c)
+	d.NoStatistics = p.kw("NO", "STATISTICS")
+	if p.kw("PARTITIONED", "BY") {
+		p.inBrackets(func() { d.PartitionBy = append(d.PartitionBy, p.columnDef(false)) })
+	}
+	if !d.NoStatistics {
+		d.NoStatistics = p.kw("NO", "STATISTICS")
+	}
+	c.Detail = d
 	return p.finish(c, start)
 }
 

@@ -143,8 +143,21 @@ func (p *parser) createTable(start int, replace bool) Statement {
 	at := p.start()
 	c.Name, c.Ident = p.nameOrIdent()
 	c.NameSpan = p.from(at)
-	if p.isKw("SHALLOW", "CLONE") {
-		p.failAt(Span{at, p.toks[p.i+1].End}, errs.New("UNSUPPORTED_FEATURE.STREAMLAB", "feature", "SHALLOW CLONE"))
+	if p.kw("SHALLOW", "CLONE") {
+		c.Clone = &TableName{}
+		at = p.start()
+		c.Clone.Parts = p.dotted()
+		c.Clone.NameSpan = p.from(at)
+		p.timeTravel(c.Clone)
+		c.Clone.Span = p.from(at)
+		if p.kw("TBLPROPERTIES") {
+			c.Properties = p.properties()
+		}
+		if p.kw("LOCATION") {
+			c.Location = p.str()
+		}
+		c.Span = p.from(start)
+		return c
 	}
 	if p.isKw("LIKE") && p.isName(1) {
 		p.skip(1)

@@ -52,6 +52,19 @@ type Creation struct {
 	Old     Table // what is replaced; nil if there is none
 	// Rows are those of AS query in the order of Columns; nil without AS. Reading them runs the query.
 	Rows []columnar.Partition
+	// Clone is what the new table is a shallow clone of: it begins with the other's files; nil for none.
+	Clone *Cloned
+}
+
+// Cloned is the table that another is cloned from, at the version wanted.
+type Cloned struct {
+	Table Table
+	Name  string // for the history: catalog.schema.table or delta.`path`
+}
+
+// An Answer is a table just made by a statement that gives rows: the table to keep, and the rows.
+type Answer interface {
+	Made() (Table, types.Schema, [][]any)
 }
 
 // A Provider makes the tables of one format.

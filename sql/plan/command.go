@@ -45,6 +45,7 @@ type CreateTable struct {
 	IfNotExists bool
 	Like        []string
 	LikeSpan    sql.Span
+	Clone       *sql.TableName // nil without SHALLOW CLONE
 	Query       Node
 	Text        string // of the statement, for places of errors
 }

@@ -231,7 +231,7 @@ func SearchPath(c *catalog.Catalog) string {
 }
 
 func (a *analyzer) createTable(t *sql.CreateTable) Node {
-	n := &CreateTable{Parts: t.Name, NameSpan: t.NameSpan, Replace: t.Replace, IfNotExists: t.IfNotExists, Like: t.Like, LikeSpan: t.LikeSpan, Text: a.text}
+	n := &CreateTable{Parts: t.Name, NameSpan: t.NameSpan, Replace: t.Replace, IfNotExists: t.IfNotExists, Like: t.Like, LikeSpan: t.LikeSpan, Clone: t.Clone, Text: a.text}
 	d := &n.Def
 	d.Provider, d.Comment, d.Location, d.External = t.Using, t.Comment, t.Location, t.Location != ""
 	d.Properties, d.Options, d.ClusterBy = options(t.Properties), options(t.Options), t.ClusterBy
