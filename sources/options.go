@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -51,6 +52,16 @@ func (o Options) Int(name string, def, least int64) (int64, error) {
 		return def, Invalid(name, v, "must be at least "+strconv.FormatInt(least, 10))
 	}
 	return n, nil
+}
+
+// Int32 reads an integer of at least least that has 32 bits, as all of Kafka's settings do. Error: INVALID_OPTION.
+func (o Options) Int32(name string, def, least int64) (int64, error) {
+	n, err := o.Int(name, def, least)
+	if err == nil && n > math.MaxInt32 {
+		v, _ := o.Get(name)
+		return def, Invalid(name, v, "must be at most "+strconv.Itoa(math.MaxInt32))
+	}
+	return n, err
 }
 
 var timeUnits = map[string]time.Duration{"us": time.Microsecond, "ms": time.Millisecond, "s": time.Second,

@@ -68,7 +68,11 @@ func NextBatch(b []byte, space *[]byte) (x Batch, rest []byte, ok bool, err erro
 	x = Batch{Base: int64(be.Uint64(b)), First: int64(be.Uint64(b[27:])), Max: int64(be.Uint64(b[35:])),
 		Producer: int64(be.Uint64(b[43:])), Count: int32(be.Uint32(b[57:])),
 		AppendTime: attributes&8 != 0, Transactions: attributes&16 != 0, Control: attributes&32 != 0}
-	x.Last = x.Base + int64(int32(be.Uint32(b[23:])))
+	delta := int32(be.Uint32(b[23:]))
+	if delta < 0 || x.Count < 0 || x.Base < 0 {
+		return x, nil, false, x.broken()
+	}
+	x.Last = x.Base + int64(delta)
 	x.rest, x.left = b[batchHeader:], x.Count
 	if code := compress.Compression(attributes & 7); code != compress.None {
 		codec := code.Codec()
@@ -107,6 +111,9 @@ func (x Batch) Abort() bool {
 // Next reads the next record into r; false at the end.
 func (x *Batch) Next(r *Record) (bool, error) {
 	if x.left <= 0 {
+		if len(x.rest) > 0 { // more than its header says: to pass over records is to lose them
+			return false, x.broken()
+		}
 		return false, nil
 	}
 	x.left--
@@ -123,7 +130,7 @@ func (x *Batch) Next(r *Record) (bool, error) {
 	}
 	b = b[n:]
 	delta, n := varint(b)
-	if n <= 0 {
+	if n <= 0 || delta < 0 || delta > x.Last-x.Base {
 		return false, x.broken()
 	}
 	b = b[n:]
@@ -154,7 +161,7 @@ func (r *Record) Header() (key, value []byte, err error) {
 	if ok {
 		value, b, ok = counted(b)
 	}
-	if !ok {
+	if !ok || key == nil {
 		return nil, nil, fmt.Errorf("the headers of the record at offset %d are broken", r.Offset)
 	}
 	r.headers = b

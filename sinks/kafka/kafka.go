@@ -10,6 +10,7 @@ package kafka
 import (
 	"context"
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -55,6 +56,7 @@ type sink struct {
 	size     int           // bytes of a record batch
 	blocked  time.Duration // how long a topic or partition that is not there is waited for
 	delivery time.Duration // how long a record batch may take
+	retries  int           // how often one is sent again
 	spread   string        // the partitioner
 	known    map[string][]int32
 }
@@ -120,8 +122,10 @@ func newSink(o sources.Options, schema types.Schema, query string) (*sink, error
 		{"kafka.batch.size", 512 << 10, 0, func(n int64) { s.size = int(n) }},
 		{"kafka.max.block.ms", 60_000, 0, func(n int64) { s.blocked = time.Duration(n) * time.Millisecond }},
 		{"kafka.delivery.timeout.ms", 120_000, 1, func(n int64) { s.delivery = time.Duration(n) * time.Millisecond }},
+		{"kafka.retries", math.MaxInt32, 0, func(n int64) { s.retries = int(n) }},
+		{"kafka.linger.ms", 0, 0, func(int64) {}}, // a micro-batch leaves when it is full or at its end: nothing lingers
 	} {
-		n, err := o.Int(x.name, x.def, x.least)
+		n, err := o.Int32(x.name, x.def, x.least)
 		if err != nil {
 			return nil, err
 		}

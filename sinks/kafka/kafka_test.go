@@ -176,14 +176,3 @@ func TestKafkaTargetsThatAreNotThere(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func TestKafkaSinkOptions(t *testing.T) {
-	for option, value := range map[string]string{"kafka.acks": "0", "kafka.compression.type": "rar", "kafka.partitioner.class": "org.x.Own",
-		"kafka.batch.size": "big", "dedupHeader": "1", "kafka.key.serializer": "x", "kafka.value.serializer": "x", "kafka.transactional.id": "x",
-		"kafka.enable.idempotence": "true"} {
-		o := sources.Options{"kafka.bootstrap.servers": "h:1", "topic": "t", option: value}
-		if s, err := New(sinks.Def{Options: o, Schema: words}); errs.As(err) == nil || s != nil {
-			t.Errorf("%s=%s: %v", option, value, err)
-		}
-	}
-}

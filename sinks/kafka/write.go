@@ -197,10 +197,19 @@ func (w *writer) send(b *outbox) error {
 		return err
 	}
 	b.sending = safego.Go("kafka "+b.tp.String(), func() error {
+		sent := 0
+		var gaveUp error
 		err := w.cluster.Retry(w.ctx, w.delivery, func() error {
 			_, err := w.cluster.Produce(w.ctx, b.tp, batch, w.acks, w.delivery)
+			if sent++; sent > w.retries && wire.Transient(err) {
+				gaveUp = errs.Wrap(err, "KAFKA_RETRIES_EXHAUSTED", "topicPartition", b.tp.String(), "count", sent)
+				return nil
+			}
 			return err
 		})
+		if gaveUp != nil {
+			return gaveUp
+		}
 		if errors.Is(err, kafkago.MessageSizeTooLarge) || errors.Is(err, kafkago.RecordListTooLarge) {
 			return errs.Wrap(err, "KAFKA_RECORD_TOO_LARGE", "topicPartition", b.tp.String(), "bytes", len(batch))
 		}

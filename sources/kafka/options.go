@@ -143,7 +143,7 @@ func define(def sources.Def, use string) (*settings, error) {
 	if v, ok := o.Get("kafka.bootstrap.servers"); !ok || strings.TrimSpace(v) == "" {
 		return nil, errs.New("MISSING_KAFKA_OPTION", "option", "bootstrap.servers")
 	}
-	n, err := o.Int("minPartitions", 0, 1)
+	n, err := o.Int32("minPartitions", 0, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +260,7 @@ func (s *settings) readClient(o sources.Options) error {
 		{"kafka.fetch.max.wait.ms", 500, 0, func(n int64) { s.maxWait = time.Duration(n) * time.Millisecond }},
 		{"kafka.max.partition.fetch.bytes", 4 << 20, 1, func(n int64) { s.partitionMax = int32(min(n, 1<<29)) }},
 	} {
-		n, err := o.Int(x.name, x.def, x.least)
+		n, err := o.Int32(x.name, x.def, x.least)
 		if err != nil {
 			return err
 		}
