@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"streamlab/errs"
+	"streamlab/internal/wire"
 	"streamlab/sinks"
 	"streamlab/sources"
 	"streamlab/sql/types"
@@ -136,8 +137,9 @@ func TestKafkaRetriesEndByName(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.cluster.Close()
-	s.known["t"] = []int32{0}
-	err = s.AddBatch(context.Background(), sinks.Batch{Schema: words, Parts: wordRows(0, 3, -1)})
+	w := &writer{sink: s, ctx: context.Background(), open: map[wire.TopicPartition]*outbox{}}
+	w.box(wire.TopicPartition{Topic: "t"}).builder.Add(nil, []byte("x"), nil, 0)
+	err = w.flush()
 	if e := errs.As(err); e == nil || e.Condition != "KAFKA_RETRIES_EXHAUSTED" || e.Params["count"] != "2" {
 		t.Error(err)
 	}

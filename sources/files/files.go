@@ -78,6 +78,24 @@ func Check(def sources.Def) error {
 	if err := s.configure(def); err != nil {
 		return err
 	}
+	for _, name := range []string{"recursiveFileLookup", "ignoreMissingFiles", "ignoreCorruptFiles"} {
+		if _, err := def.Options.Bool(name, false); err != nil {
+			return err
+		}
+	}
+	switch strings.ToLower(def.Format) {
+	case "json", "csv": // Spark takes an unknown mode for PERMISSIVE and warns where nobody looks
+		mode := def.Options.Text("mode", "PERMISSIVE")
+		switch strings.ToUpper(mode) {
+		case "PERMISSIVE", "DROPMALFORMED", "FAILFAST":
+		default:
+			return sources.Invalid("mode", mode, "must be PERMISSIVE, DROPMALFORMED or FAILFAST")
+		}
+	case "text":
+		if def.Schema == nil {
+			def.Schema = types.Schema{{Name: "value", Type: types.Of(types.String), Nullable: true}}
+		}
+	}
 	if def.Schema == nil || isBinary(def.Format) {
 		return nil
 	}
@@ -97,7 +115,7 @@ func (s *Source) configure(def sources.Def) error {
 	if s.maxFiles, err = o.Int("maxFilesPerTrigger", 0, 1); err != nil {
 		return err
 	}
-	if s.maxBytes, err = o.Int("maxBytesPerTrigger", 0, 1); err != nil {
+	if s.maxBytes, err = o.Bytes("maxBytesPerTrigger", 0); err != nil {
 		return err
 	}
 	if s.maxFiles > 0 && s.maxBytes > 0 {
@@ -126,7 +144,7 @@ func (s *Source) configure(def sources.Def) error {
 	}
 	s.maxCached = int(cached)
 	ratio := o.Text("discardCachedInputRatio", "0.2")
-	if s.discardRatio, err = strconv.ParseFloat(ratio, 64); err != nil || s.discardRatio < 0 || s.discardRatio > 1 {
+	if s.discardRatio, err = strconv.ParseFloat(ratio, 64); err != nil || !(s.discardRatio >= 0 && s.discardRatio <= 1) {
 		return sources.Invalid("discardCachedInputRatio", ratio, "must be between 0 and 1")
 	}
 	switch s.clean = strings.ToLower(o.Text("cleanSource", "off")); s.clean {
