@@ -187,11 +187,11 @@ func (m *paneMerge) blocks(x *paneRun, base uint32) error {
 	if err := m.merge(m.tail, to, m.tail, 0, from); err != nil {
 		return err
 	}
-	// A window that begins inside of a block takes the rest of it, and of the next block what it reaches; one
-	// that begins with a block needs the beginning of that alone.
+	// A window in two blocks takes the rest of the first from its first pane on, and the beginning of the second. One
+	// in a single block takes the beginning of it, or the rest: it ends where the block ends, unless no pane is before.
 	to, from = to[:0], from[:0]
 	for i, lo := range x.lo {
-		if lo > 0 && m.block[lo-1] == m.block[lo] {
+		if m.block[x.hi[i]-1] != m.block[lo] || lo > 0 && m.block[lo-1] == m.block[lo] {
 			to, from = append(to, base+uint32(i)), append(from, uint32(lo))
 		}
 	}
@@ -200,7 +200,7 @@ func (m *paneMerge) blocks(x *paneRun, base uint32) error {
 	}
 	to, from = to[:0], from[:0]
 	for i, lo := range x.lo {
-		if end := x.hi[i] - 1; lo == 0 || m.block[lo-1] != m.block[lo] || m.block[end] != m.block[lo] {
+		if end := x.hi[i] - 1; m.block[end] != m.block[lo] || lo == 0 || m.block[lo-1] != m.block[lo] {
 			to, from = append(to, base+uint32(i)), append(from, uint32(end))
 		}
 	}
