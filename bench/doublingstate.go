@@ -48,6 +48,8 @@ func statefuls() []stateful {
 		{name: "tumbling window, append", mode: "append", sql: tumbling},
 		{name: "tumbling window, update", mode: "update", sql: tumbling},
 		{name: "sliding window, append", mode: "append", sql: `SELECT window(ts, '10 seconds', '5 seconds') w, value, count(*) n FROM input GROUP BY window(ts, '10 seconds', '5 seconds'), value`},
+		{name: "sliding window of many panes, append", mode: "append", sql: `SELECT window(ts, '60 seconds', '1 second') w, value, count(*) n FROM input GROUP BY window(ts, '60 seconds', '1 second'), value`},
+		{name: "sliding window, update", mode: "update", sql: `SELECT window(ts, '10 seconds', '2 seconds') w, value, avg(k) m FROM input GROUP BY window(ts, '10 seconds', '2 seconds'), value`},
 		{name: "session window, append", mode: "append", sql: `SELECT session_window(ts, '5 seconds') w, value, count(*) n FROM input GROUP BY session_window(ts, '5 seconds'), value`},
 		{name: "dropDuplicates", mode: "append", build: input(func(df *engine.DataFrame) *engine.DataFrame { return df.DropDuplicates("value", "ts") })},
 		{name: "dropDuplicatesWithinWatermark", mode: "append", build: input(func(df *engine.DataFrame) *engine.DataFrame { return df.DropDuplicatesWithinWatermark("value") })},

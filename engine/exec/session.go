@@ -186,7 +186,7 @@ func (o *sessionAggregate) open(r *run) (int, error) {
 			return *o.end(g), true
 		}, func(g uint32) {
 			o.out = append(o.out, g)
-			o.detach(g)
+			o.detach(g, evict)
 			o.sessions.unlink(g)
 			c.NumRowsRemoved++
 		})
@@ -205,16 +205,24 @@ func (o *sessionAggregate) measure() {
 	o.count.MemoryUsedBytes = o.sessions.bytes() + o.owners.bytes() + o.x.bytes()
 }
 
-// detach takes a session out of its key's chain.
-func (o *sessionAggregate) detach(g uint32) {
-	l := o.links(g)
-	at := o.head(l[1])
-	for *at != g+1 {
-		at = &o.links(*at - 1)[0]
+// detach takes a session that ends at or before a time out of its key's chain, and with it all others of the key
+// that do: a chain is walked once in a batch, however many of its sessions go.
+func (o *sessionAggregate) detach(g uint32, evict int64) {
+	owner := o.links(g)[1]
+	if owner == noGroup {
+		return // it went with another
 	}
-	*at = l[0]
-	if *o.head(l[1]) == 0 {
-		o.owners.unlink(l[1])
+	for at := o.head(owner); *at != 0; {
+		s := *at - 1
+		l := o.links(s)
+		if *o.end(s) > evict {
+			at = &l[0]
+			continue
+		}
+		*at, l[1] = l[0], noGroup
+	}
+	if *o.head(owner) == 0 {
+		o.owners.unlink(owner)
 	}
 }
 
