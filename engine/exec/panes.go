@@ -138,6 +138,8 @@ type paneFold struct {
 	f    *folder
 	t    *table
 	low  int64 // start of the first pane in t, if there is one
+	// counted is how many bytes the operator's meter has of it.
+	counted int64
 	// byRange lists the groups of t that state in panes takes, by range.
 	byRange [ranges][]uint32
 	m       *merger // into windows
@@ -176,6 +178,7 @@ func (x *paneFold) fold(r *run, w, from, to int, into *table) (rows int, err err
 // read folds parts [from, to) into panes; rows is how many rows there were.
 func (x *paneFold) read(r *run, w, from, to int) (rows int, err error) {
 	x.t.truncate()
+	x.counted = 0
 	for part := from; part < to; part++ {
 		x.f.prog.Begin(r.exprTask(part))
 		x.time.Begin(r.exprTask(part))
@@ -186,8 +189,19 @@ func (x *paneFold) read(r *run, w, from, to int) (rows int, err error) {
 		if err != nil {
 			return rows, err
 		}
+		if err := x.account(r); err != nil {
+			return rows, err
+		}
 	}
 	return rows, nil
+}
+
+// account tells the operator's meter what the panes hold now.
+func (x *paneFold) account(r *run) error {
+	now := x.t.bytes() + x.all.bytes()
+	x.f.g.held(r).exchange.Add(now - x.counted)
+	x.counted = now
+	return r.p.meter.room()
 }
 
 // take folds a chunk into panes. Rows without a time are in no window.

@@ -98,6 +98,7 @@ func (o *stateAggregate) setPanes(p *panes, traced bool) {
 		return
 	}
 	p.g.inState, p.whole.inState = true, true
+	p.g.owner, p.whole.owner = o, o
 	s := &panedState{o: o, p: p, times: o.time != nil}
 	for i := range s.ranges {
 		s.ranges[i] = &paneRange{s: s, enc: newEncoder(p.whole.lay), m: p.g.newMerger(), due: newExpiry(1), merge: newPaneMerge(p.whole)}
@@ -193,7 +194,7 @@ func (s *panedState) measure() {
 	c.NumRowsTotal, c.MemoryUsedBytes = 0, 0
 	for _, a := range s.ranges {
 		c.NumRowsTotal += a.windows
-		c.MemoryUsedBytes += a.t.bytes() + a.keys.bytes() + a.due.bytes() + int64(cap(a.nodes))*24
+		c.MemoryUsedBytes += a.t.bytes() + a.keys.bytes() + a.due.bytes() + int64(cap(a.nodes))*24 + a.merge.acc.Bytes()
 	}
 }
 
