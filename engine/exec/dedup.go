@@ -247,10 +247,12 @@ func (o *dedup) expire(i int, evict int64) {
 	if !o.within && o.key == nil {
 		return
 	}
-	a.x.pop(evict, func(g uint32) (int64, bool) { return o.expires(a, g) }, func(g uint32) {
-		a.t.unlink(g)
-		a.gone++
-	})
+	had := len(a.t.dead)
+	a.x.pop(evict, func(g uint32) (int64, bool) { return o.expires(a, g) }, func(g uint32) { a.t.dead = append(a.t.dead, g) })
+	dead := a.t.dead
+	a.t.unlinkAll(dead[had:])
+	a.t.dead = dead
+	a.gone = int64(len(dead) - had)
 }
 
 // collect counts what the ranges have done, and gives the number of rows that pass.

@@ -193,3 +193,30 @@ func TestJoinReadsRowsOfEarlierVersions(t *testing.T) {
 		}
 	})
 }
+
+// A probe passes by what its condition cannot reach, if that follows from sums and comparisons alone, and if the
+// times that are compared are those that rows lie by.
+func TestProbesEndAtTheTimeBound(t *testing.T) {
+	few(t, func(t *rapid.T) {
+		for cond, want := range map[string]string{
+			"b.ts BETWEEN a.ts AND a.ts + INTERVAL 7 SECONDS":   "-7001000 true -1000 true",
+			"b.ts >= a.ts AND b.ts < a.ts + INTERVAL 7 SECONDS": "-7000000 true -1000 true",
+			"b.ts > a.ts - INTERVAL 3 SECONDS":                  "0 false -3000000 true",
+			"b.ts > least(a.ts, TIMESTAMP'2026-01-01')":         "0 false 0 false",
+			"b.ts > date_trunc('hour', a.ts)":                   "0 false 0 false",
+			"a.v < b.v":                                         "0 false 0 false",
+			"b.ts >= a.ts AND b.ts > a.ts + INTERVAL 2 SECONDS AND a.ts > b.ts - INTERVAL 9 SECONDS": "-9000000 true 2000000 true",
+		} {
+			q := query{mode: "append", delay: 5, sql: "SELECT a.v, b.v AS w FROM a JOIN b ON a.k = b.k AND " + cond}
+			p, err := Build(q.node(t), Conf{Expr: ansi, Mode: "append"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := p.stateful[0].(*streamJoin)
+			l, r := o.sides[0], o.sides[1]
+			if got := fmt.Sprint(l.reach, l.reaches, r.reach, r.reaches); got != want {
+				t.Errorf("%s: %s, want %s", cond, got, want)
+			}
+		}
+	})
+}
