@@ -208,6 +208,9 @@ func parseOffset(o sources.Offset) (int64, error) {
 	return *v.LogOffset, nil
 }
 
+// mostLeft is how many bytes of entries may lie about while the log is read.
+const mostLeft = 8 << 20
+
 // open restores what was seen from the log.
 func (s *Source) open() error {
 	if s.opened {
@@ -216,8 +219,14 @@ func (s *Source) open() error {
 	s.seen.reset(s.maxAge, s.nameOnly)
 	var newest []byte
 	if s.log != nil {
-		n := int64(0)
+		n, left := int64(0), 0
 		for id, entry := range s.log.From(0) {
+			// An entry and what it was unpacked from are left behind when the next one is read. What lives is
+			// little, so that the collector would let many of them gather.
+			if left += len(entry); left > mostLeft {
+				left = 0
+				runtime.GC()
+			}
 			s.counter = id
 			newest = entry
 			age := entryAge{n: id}
@@ -253,6 +262,10 @@ func (s *Source) open() error {
 		}
 	}
 	s.seen.purge()
+	if s.seen.used >= manyFiles { // the listing that follows begins with what lives, not with what was read
+		newest, last = nil, nil
+		runtime.GC()
+	}
 	s.opened = true
 	return nil
 }

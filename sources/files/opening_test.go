@@ -2,10 +2,14 @@ package files
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"streamlab/errs"
+	"streamlab/sources"
 )
 
 // Only a file that is gone is a missing file: ignoreMissingFiles must not pass over one that may not be read.
@@ -19,5 +23,26 @@ func TestAFileThatMayNotBeReadIsNotMissing(t *testing.T) {
 		if got := notOpened(wrapped, "file:///a"); !errs.Has(got, want) || !errors.Is(got, err) {
 			t.Errorf("%v: %v, want %s", err, got, want)
 		}
+	}
+}
+
+// Opening a stream of texts looks for partition folders, and at no file: a folder of a million would otherwise be
+// held in memory and asked for times, for nothing.
+func TestOpeningAStreamHoldsNoNames(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 2000 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("a%04d.txt", i)), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	def := sources.Def{Format: "text", Path: dir, Options: sources.Options{}}
+	if n := testing.AllocsPerRun(3, func() {
+		s, err := New(def)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+	}); n > 500 {
+		t.Errorf("%.0f allocations for 2000 files", n)
 	}
 }

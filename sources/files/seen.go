@@ -46,7 +46,7 @@ func (s *seenFiles) reset(maxAge int64, nameOnly bool) {
 }
 
 // key hashes the path dir/name.
-func (s *seenFiles) key(dir, name []byte) seenSlot {
+func (s *seenFiles) key(dir string, name []byte) seenSlot {
 	s.text = s.text[:0]
 	if !s.nameOnly {
 		s.text = append(append(s.text, dir...), '/')
@@ -73,7 +73,7 @@ func (s *seenFiles) unknown(dir string, name []byte) bool {
 	if s.used == 0 {
 		return true
 	}
-	at, there := s.find(s.key([]byte(dir), name))
+	at, there := s.find(s.key(dir, name))
 	return !there || s.slots.Room()[at].time() < s.lastPurge
 }
 
@@ -86,7 +86,7 @@ func (s *seenFiles) addPath(dir, name []byte, mtime int64) {
 	if n := len(s.slots.Room()); s.used >= n-n/6 {
 		s.rebuild(max(1024, 2*n), math.MinInt64)
 	}
-	k := s.key(dir, name)
+	k := s.key(view(dir), name)
 	at, there := s.find(k)
 	if !there {
 		s.used++

@@ -101,8 +101,9 @@ func (s *shape) setup(def sources.Def, stream bool) error {
 	var found []file
 	if s.base != "" || s.data == nil {
 		probe := s.list
+		inferred := s.data == nil && s.format != "text" && (!stream || yes("spark.sql.streaming.schemaInference")) // infer reads
 		look := func(dir string, name []byte) bool {
-			return s.data == nil || strings.Contains(dir, "=") || bytes.IndexByte(name, '=') >= 0
+			return inferred || strings.Contains(dir, "=") || bytes.IndexByte(name, '=') >= 0
 		}
 		if found, err = probe.list(look); err != nil {
 			if stream && errs.Has(err, "INVALID_OPTION") {
