@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"streamlab/errs"
 )
@@ -32,7 +33,8 @@ type Probing struct {
 	Data    string // of Generate
 	Scratch string
 	Rounds  int
-	Only    []string // beginnings of the names of figures that are wanted; none is all
+	Only    []string      // beginnings of the names of figures that are wanted; none is all
+	For     time.Duration // length of a soak; 0 is the usual one
 	Say     func(string)
 }
 
@@ -62,6 +64,7 @@ func Probes() []Probe {
 		{Name: "idle", About: "CPU of a workbench with nothing to do", run: probeIdle},
 		{Name: "size", About: "time of a batch at S and at 10 S groups, recovery (P4), bytes a group", run: probeSize},
 		{Name: "doubling", About: "cost of a batch with ten times the state, history or files that it does not touch; fails above 1.3", Gate: true, run: probeDoubling},
+		{Name: "soak", About: "resident memory of W6 and W9 over streams without end, 30 minutes or --for (P6)", Gate: true, run: probeSoak},
 		{Name: "cold", About: "from process start to the first row (P1)", run: probeCold},
 		{Name: "ten", About: "ten queries over one source ÷ one (P2)", run: probeTen},
 		{Name: "files", About: "memory and time of a million tiny files, a small batch beside many files", run: probeFiles},

@@ -234,6 +234,7 @@ func newBenchProbe(a *app) *cobra.Command {
 	c.Flags().StringVar(&how.Data, "data", "bench/data", "folder of the files")
 	c.Flags().StringVar(&how.Scratch, "scratch", "", "folder for labs and checkpoints")
 	c.Flags().IntVar(&how.Rounds, "rounds", 3, "pairs of runs, or fifties of keys")
+	c.Flags().DurationVar(&how.For, "for", 0, "how long to soak")
 	c.Flags().StringArrayVar(&how.Only, "only", nil, "beginning of a line of the probe, may be repeated (doubling)")
 	return c
 }
