@@ -27,25 +27,29 @@ func (m QueryMemory) Total() int64 { return m.Memory.Total() + m.Commit + m.Stor
 // memoryPool divides the memory of a session among its queries. Safe for concurrent use.
 type memoryPool struct {
 	mu   sync.Mutex
-	used map[*driver]int64
+	used map[*driver]held
 }
+
+// held is what a query holds, and how much of it is flat state.
+type held struct{ all, state int64 }
 
 // budget is what a query may hold of total: its equal share, and what the others have left of theirs. It also takes
 // note of what the query holds now.
-func (p *memoryPool) budget(d *driver, total, used int64) int64 {
+func (p *memoryPool) budget(d *driver, total int64, now held) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.used == nil {
-		p.used = map[*driver]int64{}
+		p.used = map[*driver]held{}
 	}
-	p.used[d] = used
+	p.used[d] = now
+	p.tell()
 	if total == 0 {
 		return 0
 	}
 	others := int64(0)
 	for x, n := range p.used {
 		if x != d {
-			others += n
+			others += n.all
 		}
 	}
 	return max(total-others, total/int64(len(p.used)), 1)
@@ -55,6 +59,16 @@ func (p *memoryPool) leave(d *driver) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.used, d)
+	p.tell()
+}
+
+// tell says to the collector how much of the heap is flat. The caller holds mu.
+func (p *memoryPool) tell() {
+	state := int64(0)
+	for _, n := range p.used {
+		state += n.state
+	}
+	machine.Hold(state)
 }
 
 // parseMemory reads a share of the machine's memory ("60%") or a number of bytes with a suffix of Spark's (k, m, g,
@@ -88,7 +102,7 @@ func (d *driver) allow() {
 	m := &d.memory
 	m.Memory, m.Commit = d.plan.Memory(), 0
 	m.Store = store.Footprint()
-	m.Budget = d.s.memory.budget(d, total, m.Total())
+	m.Budget = d.s.memory.budget(d, total, held{m.Total(), m.State})
 	d.plan.SetBudget(m.Budget, m.Store)
 }
 

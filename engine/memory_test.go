@@ -37,20 +37,20 @@ func TestParseMemory(t *testing.T) {
 func TestQueriesShareTheBudget(t *testing.T) {
 	var p memoryPool
 	a, b := &driver{}, &driver{}
-	if got := p.budget(a, 1000, 300); got != 1000 {
+	if got := p.budget(a, 1000, held{all: 300}); got != 1000 {
 		t.Errorf("alone: %d", got)
 	}
-	if got := p.budget(b, 1000, 100); got != 700 {
+	if got := p.budget(b, 1000, held{all: 100}); got != 700 {
 		t.Errorf("beside 300: %d", got)
 	}
-	if got := p.budget(a, 1000, 900); got != 900 {
+	if got := p.budget(a, 1000, held{all: 900}); got != 900 {
 		t.Errorf("beside 100: %d", got)
 	}
-	if got := p.budget(b, 1000, 100); got != 500 {
+	if got := p.budget(b, 1000, held{all: 100}); got != 500 {
 		t.Errorf("its equal share: %d", got)
 	}
 	p.leave(a)
-	if got := p.budget(b, 1000, 100); got != 1000 {
+	if got := p.budget(b, 1000, held{all: 100}); got != 1000 {
 		t.Errorf("alone again: %d", got)
 	}
 }
