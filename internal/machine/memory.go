@@ -5,10 +5,14 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 )
 
-// Memory is what the machine has, or the container may use, in bytes; 0 if it is not known.
-func Memory() int64 { return memory(os.ReadFile) }
+// Memory is what the machine has, or the container may use, in bytes, as it was when it was first asked for; 0 if it
+// is not known.
+func Memory() int64 { return once() }
+
+var once = sync.OnceValue(func() int64 { return memory(os.ReadFile) })
 
 func memory(read func(name string) ([]byte, error)) int64 {
 	least := int64(0)
