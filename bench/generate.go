@@ -102,6 +102,27 @@ type setNote struct {
 	Cut   int `json:"rows_per_file"`
 }
 
+// SizeOf is the size of the sets that lie in a folder; the usual one if there are none.
+func SizeOf(dir string) (Size, error) {
+	z := Size{Rows: 2_000_000, DripFiles: 1000}
+	raw, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return z, nil
+	}
+	var m manifest
+	if err == nil {
+		err = json.Unmarshal(raw, &m)
+	}
+	if err != nil {
+		return z, err
+	}
+	z.Rows = m.Rows
+	if drip := m.Sets["drip1/json"]; drip.Files > 0 {
+		z.DripFiles = drip.Files
+	}
+	return z, nil
+}
+
 // Generate writes sets of the given groups, all if there are none, below dir, and a manifest. A set that the
 // manifest says is there in this size is left alone.
 func Generate(dir string, z Size, groups []string, say func(string)) error {

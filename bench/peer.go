@@ -123,14 +123,16 @@ func (p *Peer) start() error {
 
 // reply is any answer of worker.py.
 type reply struct {
-	Version  string   `json:"version"`
-	Configs  []string `json:"configs"`
-	WarmUp   bool     `json:"warm_up"`
-	Rows     int64    `json:"rows"`
-	Checksum string   `json:"checksum"`
-	Seconds  float64  `json:"seconds"`
-	NotRun   string   `json:"not_run"`
-	Error    string   `json:"error"`
+	Version  string    `json:"version"`
+	Configs  []string  `json:"configs"`
+	WarmUp   bool      `json:"warm_up"`
+	Rows     int64     `json:"rows"`
+	Checksum string    `json:"checksum"`
+	Seconds  float64   `json:"seconds"`
+	Groups   int64     `json:"groups"`
+	Latency  []float64 `json:"latency_ms"`
+	NotRun   string    `json:"not_run"`
+	Error    string    `json:"error"`
 }
 
 func (p *Peer) ask(command map[string]any) (reply, error) {
@@ -154,13 +156,16 @@ func (p *Peer) ask(command map[string]any) (reply, error) {
 	return r, nil
 }
 
-func (p *Peer) job(do, workload, variant, config, data string, part int) (reply, error) {
+func (p *Peer) job(do, workload, variant, config, data string, part int, more ...any) (reply, error) {
 	data, err := filepath.Abs(data)
 	if err != nil {
 		return reply{}, err
 	}
-	r, err := p.ask(map[string]any{"do": do, "job": map[string]any{"name": workload, "size": variant, "config": config,
-		"data": data, "part": part}})
+	command := map[string]any{"do": do, "job": map[string]any{"name": workload, "size": variant, "config": config, "data": data, "part": part}}
+	for i := 0; i+1 < len(more); i += 2 {
+		command[more[i].(string)] = more[i+1]
+	}
+	r, err := p.ask(command)
 	if err == nil && r.Error != "" {
 		err = errs.New("PEER_FAILED", "peer", p.Name, "workload", workload, "message", r.Error)
 	}

@@ -68,6 +68,7 @@ func Probes() []Probe {
 		{Name: "cold", About: "from process start to the first row (P1)", run: probeCold},
 		{Name: "ten", About: "ten queries over one source ÷ one (P2)", run: probeTen},
 		{Name: "files", About: "memory and time of a million tiny files, a small batch beside many files", run: probeFiles},
+		{Name: "flow", About: "time from a row to the sink while W6 has half the rate that it can have (P5)", run: probeFlow},
 		{Name: "resting", About: "CPU and memory of ten idle queries (P3)", run: probeResting},
 	}
 }

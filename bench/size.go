@@ -16,6 +16,13 @@ import (
 	"streamlab/lab"
 )
 
+// Names of figures that peers are compared with.
+const (
+	coldName     = "process start to first row, p50"
+	recoveryName = "restart to next commit at 10 S"
+	flowName     = "row → sink at half of W6's rate, p99"
+)
+
 const (
 	sizeSmall = 800_000 // groups; the large state has ten times as many
 	sizeRows  = 10_000  // of a batch
@@ -28,18 +35,18 @@ func probeSize(ctx context.Context, p Probing) ([]Figure, error) {
 	dirs := [2]string{filepath.Join(p.Scratch, "small"), filepath.Join(p.Scratch, "large")}
 	for i, s := range groups {
 		began := time.Now()
-		if _, _, err := p.grow(ctx, dirs[i], s, 400_000, int(s/400_000)); err != nil {
+		if _, _, _, err := p.grow(ctx, dirs[i], s, 400_000, int(s/400_000)); err != nil {
 			return nil, err
 		}
 		p.Say(fmt.Sprintf("%d groups: made in %.1f s, %.1f bytes a group on disk", s, time.Since(began).Seconds(), float64(diskBytes(dirs[i]))/float64(s)))
 	}
 	var times [2][]float64
-	var ratios, recovery []float64
+	var ratios, recovery, memory []float64
 	for round := range p.Rounds {
 		var mid [2]float64
 		for i := range 2 {
 			k := (round + i) % 2
-			ms, first, err := p.grow(ctx, dirs[k], groups[k], sizeRows, 150)
+			ms, first, bytes, err := p.grow(ctx, dirs[k], groups[k], sizeRows, 150)
 			if err != nil {
 				return nil, err
 			}
@@ -48,6 +55,7 @@ func probeSize(ctx context.Context, p Probing) ([]Figure, error) {
 			times[k] = append(times[k], ms...)
 			if k == 1 {
 				recovery = append(recovery, first.Seconds())
+				memory = append(memory, bytes)
 			}
 		}
 		ratios = append(ratios, mid[1]/mid[0])
@@ -60,7 +68,8 @@ func probeSize(ctx context.Context, p Probing) ([]Figure, error) {
 		{Name: "p50 at 10 S", Value: percentile(times[1], 0.5), Unit: "ms", Target: 3},
 		{Name: "p99 at S", Value: percentile(times[0], 0.99), Unit: "ms"},
 		{Name: "p99 at 10 S", Value: percentile(times[1], 0.99), Unit: "ms"},
-		{Name: "restart to next commit at 10 S", Value: middle(recovery), Unit: "s", Target: 1},
+		{Name: recoveryName, Value: middle(recovery), Unit: "s", Target: 1},
+		{Name: "memory at 10 S, as the operator counts", Value: middle(memory), Unit: "B/group", Target: 64},
 		{Name: "disk at 10 S", Value: float64(diskBytes(dirs[1])) / float64(groups[1]), Unit: "B/group", Target: 25},
 	}, nil
 }
@@ -74,36 +83,36 @@ func mean(fs []float64) float64 {
 }
 
 // grow runs batches of rows over a state of at most the given number of groups, whose order in the input is not
-// theirs, and gives the time of each batch, and that from the start to the first commit.
-func (p Probing) grow(ctx context.Context, dir string, groups, rows int64, batches int) ([]float64, time.Duration, error) {
+// theirs, and gives the time of each batch, that from the start to the first commit, and the bytes of memory of a group.
+func (p Probing) grow(ctx context.Context, dir string, groups, rows int64, batches int) ([]float64, time.Duration, float64, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	s, err := engine.NewSession(engine.Config{Dir: dir})
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	defer s.Close()
 	if err := s.Conf().Set("spark.sql.streaming.numRecentProgressUpdates", "100000"); err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	df := s.ReadStream().Format("rate-micro-batch").Option("rowsPerBatch", rows).Load()
 	if err := df.CreateOrReplaceTempView("numbers"); err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	// 7919 has no factor in common with the numbers of groups, so a run of that many rows meets each group once.
 	q, err := s.SQL(ctx, fmt.Sprintf(`SELECT mod(value * 7919, %d) AS k, count(*) AS n, sum(value) AS s FROM numbers GROUP BY mod(value * 7919, %d)`, groups, groups))
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	began := time.Now()
 	run, err := q.WriteStream().OutputMode("update").Format("noop").MaxBatches(batches).
 		Option("checkpointLocation", filepath.Join(dir, "chk")).Start(ctx)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	if err := run.AwaitTermination(ctx); err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	var ms []float64
 	first := time.Duration(0)
@@ -113,7 +122,12 @@ func (p Probing) grow(ctx context.Context, dir string, groups, rows int64, batch
 		}
 		ms = append(ms, g.TriggerMs())
 	}
-	return ms, first, nil
+	bytes := 0.0
+	if last := run.LastProgress(); last != nil && len(last.StateOperators) > 0 {
+		o := last.StateOperators[0]
+		bytes = float64(o.MemoryUsedBytes) / float64(max(1, o.NumRowsTotal))
+	}
+	return ms, first, bytes, nil
 }
 
 func diskBytes(dir string) int64 {
@@ -169,7 +183,7 @@ func probeCold(ctx context.Context, p Probing) ([]Figure, error) {
 			return nil, fmt.Errorf("%w: %s", err, said.String())
 		}
 	}
-	return []Figure{{Name: "process start to first row, p50", Value: percentile(took, 0.5), Unit: "ms", Target: 50},
+	return []Figure{{Name: coldName, Value: percentile(took, 0.5), Unit: "ms", Target: 50},
 		{Name: "fastest", Value: slices.Min(took), Unit: "ms"}}, nil
 }
 

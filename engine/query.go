@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"runtime/pprof"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -204,6 +205,8 @@ func (q *StreamingQuery) publish(change func(s *Snapshot)) {
 
 // run is the driver goroutine: it lives from Start to the end of the query.
 func (q *StreamingQuery) run(ctx context.Context) error {
+	ctx = pprof.WithLabels(ctx, pprof.Labels("query", q.label())) // goroutines started from here have it too
+	pprof.SetGoroutineLabels(ctx)
 	err := safego.Call("query "+q.label(), func() error { return q.driver.run(ctx) })
 	if err != nil && (ctx.Err() != nil || q.stopRequested() == stopNow) {
 		err = nil // an interruption while stopping is no failure

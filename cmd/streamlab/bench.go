@@ -5,8 +5,11 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"path/filepath"
 	"runtime/pprof"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -47,18 +50,17 @@ func newBenchRun(a *app) *cobra.Command {
 		if variant == "" {
 			variant = w.Variants[0]
 		}
-		if profile != "" {
-			f, err := os.Create(profile)
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			if err := pprof.StartCPUProfile(f); err != nil {
-				return err
-			}
-			defer pprof.StopCPUProfile()
+		run := func() (*bench.Result, error) { return bench.Run(cmd.Context(), w, variant, data, scratch, check) }
+		var r *bench.Result
+		var costs []bench.Cost
+		switch {
+		case profile == "":
+			r, err = run()
+		case filepath.Ext(profile) != "": // the CPU alone
+			r, err = cpuProfile(profile, run)
+		default:
+			r, costs, err = bench.Profiled(profile, run)
 		}
-		r, err := bench.Run(cmd.Context(), w, variant, data, scratch, check)
 		if err != nil {
 			return err
 		}
@@ -66,7 +68,10 @@ func newBenchRun(a *app) *cobra.Command {
 			r.BatchMs = nil
 		}
 		a.json(a.out, r)
-		return nil
+		if costs == nil || asJSON {
+			return nil
+		}
+		return a.costs(r, costs)
 	}}
 	var names []string
 	for _, w := range bench.Workloads() {
@@ -76,10 +81,46 @@ func newBenchRun(a *app) *cobra.Command {
 	c.Flags().StringVar(&variant, "variant", "", "large, small, tiny, 1 or 1000; of W11 through or consume; default: the workload's first")
 	c.Flags().StringVar(&data, "data", "bench/data", "folder of the files")
 	c.Flags().StringVar(&scratch, "scratch", "", "folder for checkpoints")
-	c.Flags().StringVar(&profile, "profile", "", "write a CPU profile to this file")
+	c.Flags().StringVar(&profile, "profile", "", "write CPU, heap, block and trace profiles to this folder, in two runs, and print what each part\n"+
+		"of the engine costs a row; a name with an ending, cpu.prof, is a file for the CPU alone")
 	c.Flags().BoolVar(&check, "check", false, "print the result's checksum instead of times")
 	c.Flags().BoolVar(&asJSON, "json", false, "with the time of every batch")
 	return c
+}
+
+func cpuProfile(path string, run func() (*bench.Result, error)) (r *bench.Result, err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if err = pprof.StartCPUProfile(f); err == nil {
+		r, err = run()
+		pprof.StopCPUProfile()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	return r, err
+}
+
+// costs prints what parts of a run cost for each row: first those of the clock, by the reports of the batches, then
+// those of the CPU, by the profile.
+func (a *app) costs(r *bench.Result, costs []bench.Cost) error {
+	var rows [][]string
+	each := func(seconds float64) string { return fmt.Sprintf("%.1f", 1e9*seconds/float64(max(1, r.Rows))) }
+	for _, name := range slices.Sorted(maps.Keys(r.Parts)) {
+		rows = append(rows, []string{name, each(float64(r.Parts[name]) / 1000), "", ""})
+	}
+	total := 0.0
+	for _, c := range costs {
+		total += c.Seconds
+	}
+	for _, c := range costs {
+		if c.Seconds >= total/200 {
+			rows = append(rows, []string{c.Part, "", each(c.Seconds), fmt.Sprintf("%.1f", 100*c.Seconds/total)})
+		}
+	}
+	return a.table("costs", []string{"part", "ns/row", "CPU ns/row", "%"}, rows)
 }
 
 // newBenchBroker is what W11 starts for a broker that is no part of the process that is measured.

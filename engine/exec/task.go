@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"fmt"
+	"runtime/pprof"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -148,7 +149,15 @@ func (r *run) small() bool {
 // parallel runs fn for 0..n-1 on the workers; with one unit or one worker on the calling goroutine. The
 // first error is returned after all have ended.
 func (r *run) parallel(name string, n int, fn func(w, i int) error) error {
-	return spread(name, r.workers, n, fn)
+	if n <= 1 || r.workers <= 1 {
+		return spread(name, r.workers, n, fn)
+	}
+	// Profiles tell by the label which part of a query their samples are of; that of the query comes with the context.
+	labelled := pprof.WithLabels(r.ctx, pprof.Labels("operator", name))
+	return spread(name, r.workers, n, func(w, i int) error {
+		pprof.SetGoroutineLabels(labelled)
+		return fn(w, i)
+	})
 }
 
 // spread is parallel without a run.
