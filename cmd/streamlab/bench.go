@@ -81,8 +81,7 @@ func newBenchRun(a *app) *cobra.Command {
 	c.Flags().StringVar(&variant, "variant", "", "large, small, tiny, 1 or 1000; of W11 through or consume; default: the workload's first")
 	c.Flags().StringVar(&data, "data", "bench/data", "folder of the files")
 	c.Flags().StringVar(&scratch, "scratch", "", "folder for checkpoints")
-	c.Flags().StringVar(&profile, "profile", "", "write CPU, heap, block and trace profiles to this folder, in two runs, and print what each part\n"+
-		"of the engine costs a row; a name with an ending, cpu.prof, is a file for the CPU alone")
+	c.Flags().StringVar(&profile, "profile", "", "folder for CPU, heap, block and trace profiles of two runs; a name with an ending is a file for the CPU's alone")
 	c.Flags().BoolVar(&check, "check", false, "print the result's checksum instead of times")
 	c.Flags().BoolVar(&asJSON, "json", false, "with the time of every batch")
 	return c
