@@ -146,6 +146,7 @@ func (r *Reader) Read(ctx context.Context, d Decoder, in Input, full func() erro
 
 func (r *Reader) read(d Decoder, f File, in Input, full func() error) error {
 	var src io.Reader = f
+	skip := int64(0)
 	if Compressed(in.Path) {
 		packed := &counter{r: f}
 		z, stop, err := decompress(in.Path, packed)
@@ -154,19 +155,22 @@ func (r *Reader) read(d Decoder, f File, in Input, full func() error) error {
 		}
 		defer stop()
 		src = &guard{r: z, packed: packed, path: in.Path}
-	} else if in.From > 0 || in.To > 0 {
+	} else if !r.Document {
 		// One byte before the part tells whether a record begins with the part.
 		from := max(0, in.From-int64(max(1, len(r.LineSep))))
-		src = io.NewSectionReader(f, from, 1<<62-from)
-		if in.From > 0 {
-			return r.lines(d, src, in.From-from, in, full)
+		skip = in.From - from
+		if w := mapWindow(f, from, in.To, int64(r.longest)); w != nil {
+			return r.mapped(d, f, w, skip, in, full)
+		}
+		if from > 0 || in.To > 0 {
+			src = io.NewSectionReader(f, from, 1<<62-from)
 		}
 	}
-	d.Begin(in.Path, true)
+	d.Begin(in.Path, skip == 0)
 	if r.Document {
 		return r.document(d, src, in.Path, full)
 	}
-	return r.lines(d, src, 0, in, full)
+	return r.lines(d, nil, src, skip, in, full)
 }
 
 var bom = []byte("\xEF\xBB\xBF")
@@ -195,29 +199,50 @@ type runner interface {
 	Run(s []byte, at, until, rows int) int
 }
 
-// lines reads the records of a part from src. skip is the number of bytes of src before the part: the
-// record that they belong to is somebody else's.
-func (r *Reader) lines(d Decoder, src io.Reader, skip int64, in Input, full func() error) error {
+// lineReader reads the records of a part, block by block.
+type lineReader struct {
+	*Reader
+	d     Decoder
+	in    Input
+	full  func() error
+	run   runner // nil: the end of a line is looked for first
+	start bool   // a record begins with the block
+	left  int64  // records that begin at left or behind it are not ours
+	pos   int64  // of the block in src
+}
+
+// lines reads the records of a part from src, or from first and then from src. skip is the number of bytes before
+// the part: the record that they belong to is somebody else's. first has pad zeros behind its end.
+func (r *Reader) lines(d Decoder, first []byte, src io.Reader, skip int64, in Input, full func() error) error {
+	l := &lineReader{Reader: r, d: d, in: in, full: full, start: skip == 0, left: 1 << 62}
+	if in.To > 0 {
+		l.left = in.To - in.From + skip
+	}
+	if len(r.LineSep) == 0 {
+		l.run, _ = d.(runner)
+	}
 	bp := blocks.Get().(*[]byte)
 	buf := *bp
 	defer func() { blocks.Put(bp) }()
-	if skip > 0 {
-		d.Begin(in.Path, false)
+	have := 0 // bytes of buf that are set
+	if first != nil {
+		at, done, err := l.block(first, false)
+		if done || err != nil {
+			return err
+		}
+		rest := first[at:]
+		if len(rest) > len(buf) {
+			buf = make([]byte, len(rest), len(rest)+pad)
+		}
+		have = copy(buf, rest)
+		l.pos = int64(at)
+		if buf, have, err = l.more(src, buf, have); err != nil {
+			return err
+		}
 	}
-	left := int64(1) << 62 // records that begin at left or behind it are not ours
-	if in.To > 0 {
-		left = in.To - in.From + skip
-	}
-	var run runner // nil: the end of a line is looked for first
-	if len(r.LineSep) == 0 {
-		run, _ = d.(runner)
-	}
-	start := skip == 0
-	pos := int64(0) // of buf[0] in src
-	have := 0
 	for {
 		room := buf[have:]
-		if rest := left - pos - int64(have); rest < int64(len(room)) {
+		if rest := l.left - l.pos - int64(have); rest < int64(len(room)) {
 			room = room[:min(len(room), int(max(rest, 0))+overhang)]
 		}
 		n, err := io.ReadFull(src, room)
@@ -227,75 +252,86 @@ func (r *Reader) lines(d Decoder, src io.Reader, skip int64, in Input, full func
 			return err
 		}
 		clear(buf[have : have+pad])
-		s := buf[:have]
-		at := 0
-		if start && pos == 0 && bytes.HasPrefix(s, bom) {
-			at = len(bom)
+		at, done, err := l.block(buf[:have], last)
+		if done || err != nil {
+			return err
 		}
-		for at < have {
-			if start && pos+int64(at) >= left {
-				return full()
-			}
-			if start && run != nil && len(buf) <= r.longest {
-				if next := run.Run(s, at, int(min(left-pos, int64(have))), in.Rows); next > at {
-					if d.Rows() >= in.Rows {
-						if err := full(); err != nil {
-							return err
-						}
-					}
-					at = next
-					continue
-				}
-			}
-			end, next := r.lineEnd(s, at)
-			if end < 0 {
+		have = copy(buf, buf[at:have])
+		l.pos += int64(at)
+		if buf, have, err = l.more(src, buf, have); err != nil {
+			return err
+		}
+	}
+}
+
+// block reads the records of s as far as they are complete, and says where the rest begins; done if there is none.
+// s has pad zeros behind its end.
+func (l *lineReader) block(s []byte, last bool) (at int, done bool, err error) {
+	have := len(s)
+	if l.start && l.pos == 0 && bytes.HasPrefix(s, bom) {
+		at = len(bom)
+	}
+	for at < have {
+		if l.start && l.pos+int64(at) >= l.left {
+			return at, true, l.full()
+		}
+		next := at
+		if l.start && l.run != nil && have <= l.longest {
+			next = l.run.Run(s, at, int(min(l.left-l.pos, int64(have))), l.in.Rows)
+		}
+		if next == at {
+			var end int
+			if end, next = l.lineEnd(s, at); end < 0 {
 				if !last {
-					break
+					return at, false, nil
 				}
 				end, next = have, have
 			} else if next == have && !last && s[have-1] == '\r' {
-				break // its line feed may come with the next block
+				return at, false, nil // its line feed may come with the next block
 			}
-			if start {
-				if err := r.record(d, s[at:end], in.Path); err != nil {
-					return err
-				}
-				if d.Rows() >= in.Rows {
-					if err := full(); err != nil {
-						return err
-					}
+			if l.start {
+				if err := l.record(l.d, s[at:end], l.in.Path); err != nil {
+					return at, true, err
 				}
 			}
-			start = true
-			at = next
+			l.start = true
 		}
-		if last {
-			return full()
-		}
-		copy(buf, s[at:])
-		have -= at
-		pos += int64(at)
-		switch {
-		case have < len(buf):
-		case start && have >= r.longest:
-			gone, rest, err := r.skip(d, src, buf, in.Path)
-			if err != nil {
-				return err
+		if l.d.Rows() >= l.in.Rows {
+			if err := l.full(); err != nil {
+				return at, true, err
 			}
-			pos += gone
-			have = rest
-			start = true
-		case !start: // a record of the part before: only a line end that the block cuts in two must stay
-			n := copy(buf, buf[have-max(1, len(r.LineSep)):])
-			pos += int64(have - n)
-			have = n
-		default: // a record longer than the buffer
-			n := min(2*len(buf), max(r.longest, len(buf)+1))
-			bigger := make([]byte, n, n+pad)
-			copy(bigger, buf)
-			buf = bigger
 		}
+		at = next
 	}
+	if last {
+		return at, true, l.full()
+	}
+	return at, false, nil
+}
+
+// more makes room in buf, of which have bytes are the beginning of a record.
+func (l *lineReader) more(src io.Reader, buf []byte, have int) ([]byte, int, error) {
+	switch {
+	case have < len(buf):
+	case l.start && have >= l.longest:
+		gone, rest, err := l.skip(l.d, src, buf, l.in.Path)
+		if err != nil {
+			return buf, 0, err
+		}
+		l.pos += gone
+		l.start = true
+		return buf, rest, nil
+	case !l.start: // a record of the part before: only a line end that the block cuts in two must stay
+		n := copy(buf, buf[have-max(1, len(l.LineSep)):])
+		l.pos += int64(have - n)
+		return buf, n, nil
+	default: // a record longer than the buffer
+		n := min(2*len(buf), max(l.longest, len(buf)+1))
+		bigger := make([]byte, n, n+pad)
+		copy(bigger, buf)
+		buf = bigger
+	}
+	return buf, have, nil
 }
 
 func (r *Reader) record(d Decoder, rec []byte, path string) error {
