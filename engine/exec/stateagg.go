@@ -308,6 +308,15 @@ func (o *stateAggregate) takeIn(a *aggregateRange, i int, ps []*partialFold, lat
 		seen = &rangeTrace{numbers: map[uint32]int64{}}
 		defer func() { o.traceOut(a, seen) }()
 	}
+	unfolded := 0
+	for _, p := range ps {
+		if p.raw[i] != nil {
+			unfolded += p.raw[i].n
+		}
+	}
+	if unfolded/2 > a.t.live { // most of their groups are new: slots grow once and not at every doubling
+		a.t.reserve(unfolded / 2)
+	}
 	for _, p := range ps {
 		groups := p.byRange[i]
 		if filter {
