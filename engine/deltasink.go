@@ -6,6 +6,7 @@ import (
 
 	"streamlab/delta"
 	"streamlab/errs"
+	"streamlab/internal/vfs"
 	"streamlab/sinks"
 	"streamlab/sources"
 	"streamlab/sql/plan"
@@ -83,7 +84,7 @@ func (s *deltaSink) AddBatch(ctx context.Context, b sinks.Batch) error {
 		if i < tries && (errs.Has(err, "DELTA_CONCURRENT_APPEND") || errs.Has(err, "DELTA_CONCURRENT_DELETE_READ") || errs.Has(err, "DELTA_CONCURRENT_DELETE_DELETE")) {
 			continue
 		}
-		return err
+		return vfs.Named(s.log.Root, err)
 	}
 }
 

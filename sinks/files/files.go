@@ -7,7 +7,9 @@ package files
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -236,8 +238,26 @@ func (s *sink) removeLeftovers() {
 	}
 }
 
-// AddBatch writes the files of the batch, then its log entry.
+// discard removes the files of a batch that surely has no log entry: readers of the bare folder would see them.
+func (s *sink) discard(id int64, files []codec.SinkFile) {
+	for _, compact := range []bool{false, true} {
+		_, err := s.fs.Stat(filepath.Join(s.def.Path, codec.SinkLogDir, entryName(id, compact)))
+		if !errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+	}
+	for _, f := range files {
+		_ = s.fs.Remove(codec.FilePath(f.Path)) // the batch's next attempt writes it anew
+	}
+}
+
+// AddBatch writes the files of the batch, then its log entry. Errors: OUTPUT_DISK_FULL, OUTPUT_NOT_WRITABLE, those
+// of the rows.
 func (s *sink) AddBatch(ctx context.Context, b sinks.Batch) error {
+	return vfs.Named(s.def.Path, s.add(ctx, b))
+}
+
+func (s *sink) add(ctx context.Context, b sinks.Batch) error {
 	if err := s.begin(b); err != nil {
 		return err
 	}
@@ -255,6 +275,7 @@ func (s *sink) AddBatch(ctx context.Context, b sinks.Batch) error {
 		return err
 	}
 	if err := s.commit(b.ID, files); err != nil {
+		s.discard(b.ID, files)
 		return err
 	}
 	s.latest = b.ID

@@ -40,7 +40,7 @@ func Write(ctx context.Context, def sinks.Def, parts []columnar.Partition, overw
 	}
 	files, err := s.stage(ctx, sinks.Batch{QueryID: uuid.NewString(), Schema: def.Schema, Parts: parts})
 	if err != nil {
-		return err
+		return vfs.Named(def.Path, err)
 	}
 	mode := def.Options.Text("partitionOverwriteMode", conf(def, "spark.sql.sources.partitionOverwriteMode"))
 	fresh := map[string]bool{}
