@@ -37,7 +37,11 @@ func (s *Inspector) title() safe.Line {
 	}
 	t := s.trace
 	if t != nil && t.Partial {
-		return spinner(s.sh) + "running again · " + widget.Count(t.RowsIn) + " rows so far · ctrl+c cancels"
+		far := safe.Line(" so far")
+		if s.sh.Class == S {
+			far = ""
+		}
+		return spinner(s.sh) + "running again · " + widget.Count(t.RowsIn) + " rows" + far + " · ctrl+c cancels"
 	}
 	if s.sh.Busy != "" {
 		return spinner(s.sh) + text(s.sh.Busy) + " …"

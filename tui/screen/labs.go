@@ -480,6 +480,7 @@ type Steps struct {
 	list widget.List
 	auto bool // the cursor is on the first open step
 	ran  int  // the step that was run last: it stays in sight until another key moves on; -1: none
+	text stepText
 }
 
 // NewSteps makes the screen for the opened lab.
@@ -491,7 +492,7 @@ func (s *Steps) Crumb() safe.Line { return text(s.title()) }
 func (s *Steps) Wake() Effect     { return Effect{} }
 
 func (s *Steps) title() string {
-	if s.sh.Lab.Title != "" {
+	if t := s.sh.Lab.Title; t != "" && (len(t) <= 40 || s.sh.Lab.Name == "") {
 		return s.sh.Lab.Title
 	}
 	return s.sh.Lab.Name
@@ -541,6 +542,11 @@ func (s *Steps) done() bool {
 func (s *Steps) Handle(a Action) Effect {
 	s.place()
 	n := len(s.sh.Lab.Steps)
+	switch a { // a lesson has few steps, and a step may have much to say
+	case PageUp, PageDown, HalfUp, HalfDown:
+		s.text.move(a)
+		return Effect{}
+	}
 	if move(&s.list, a, n) {
 		s.auto, s.ran = false, -1
 		return Effect{}
@@ -654,63 +660,7 @@ func (s *Steps) Draw(v canvas.View) {
 			list.Paint(7, y, list.W-7, canvas.Cursor)
 		}
 	}
-	st := steps[s.list.Cursor]
-	word := [...]safe.Line{"not run", "running", "seen", "something else was seen"}[min(int(st.State), 3)]
-	rule(det, 0, 0, det.W, f("step %d", s.list.Cursor+1), word, false)
-	y := 1
-	para := func(label safe.Line, t string, style canvas.Style) {
-		if t == "" {
-			return
-		}
-		det.Put(1, y, label, canvas.Muted)
-		for _, line := range safe.Lines(t) {
-			for _, l := range widget.Wrap(line, det.W-13) {
-				det.Put(11, y, l, style)
-				y++
-			}
-		}
-		y++
-	}
-	para("", st.Title, canvas.Title|canvas.Bold)
-	para("why", st.Why, canvas.Text)
-	para("do", st.Do, canvas.Text)
-	para("predict", st.Predict, canvas.Accent)
-	para("you said", st.Said, canvas.Text)
-	found := canvas.OK
-	if st.State == StepFailed {
-		found = canvas.Error
-	}
-	para("seen", st.Found, found)
-	if st.State == StepSeen {
-		para("answer", st.Answer, canvas.Title|canvas.Bold)
-	}
-	switch {
-	case st.State == StepRunning:
-	case s.done() && (s.ran >= 0 || s.list.Cursor == n-1):
-		l := s.sh.Lab.Lesson
-		if l.Trap != "" && y+3 < det.H {
-			rule(det, 0, y, det.W, "what sounds right", "and is wrong", false)
-			y++
-			para("", l.Trap, canvas.Warn)
-			y--
-			para("but", l.Why, canvas.Text)
-		}
-		if l.Next != "" {
-			det.Put(11, y, "> opens the next lesson: "+text(l.Next), canvas.Accent)
-		} else {
-			det.Put(11, y, "This is the end of the course.", canvas.Muted)
-		}
-	case s.next() >= 0 && s.list.Cursor == s.ran:
-		det.Put(11, y, "enter goes on", canvas.Muted)
-	case st.Predict != "" && st.Said == "" && st.State != StepSeen:
-		det.Put(11, y, "enter asks you first, then runs this step", canvas.Muted)
-	default:
-		det.Put(11, y, "enter runs this step", canvas.Muted)
-	}
-	y += 2
-	if left := det.H - y; left >= 4 {
-		s.drawQueries(det.Sub(0, y, det.W, left))
-	}
+	s.drawStep(det, steps[s.list.Cursor])
 }
 
 // drawQueries is what the lab's queries do meanwhile: one line each.
