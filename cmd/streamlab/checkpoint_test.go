@@ -164,7 +164,7 @@ func TestCheckpointCommandsAskFirst(t *testing.T) {
 	x.want(3, "CHECKPOINT_LOCATION_EXISTS", q("fork", filepath.Join(x.dir, "f"))...)
 	x.want(0, "batch      2 of", "checkpoint", "show", filepath.Join(x.dir, "f"))
 	x.want(3, "CHECKPOINT_NOTHING_LOST", q("forget", "--accept-loss", "4..6", "--yes")...)
-	x.want(3, "--accept-loss", q("forget", "--accept-loss", "4-6", "--yes")...)
+	x.want(2, "--accept-loss", q("forget", "--accept-loss", "4-6", "--yes")...)
 	x.want(9, "NOT_CONFIRMED", q("rm")...)
 	x.want(0, "would remove", q("rm", "--dry-run")...)
 	x.want(0, ".removed-1", q("rm", "--yes")...)

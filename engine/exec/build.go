@@ -126,7 +126,7 @@ func (b *builder) node(n plan.Node) (operator, error) {
 		}
 		return b.pass(o, o.kids...), nil
 	case *plan.TimeWindow:
-		child, err := b.build(x.Child)
+		child, err := b.build(b.timesToScans(x.Child, x.Time))
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +136,7 @@ func (b *builder) node(n plan.Node) (operator, error) {
 		}
 		return b.pass(o, child), nil
 	case *plan.SessionWindow:
-		child, err := b.build(x.Child)
+		child, err := b.build(b.timesToScans(x.Child, x.Time))
 		if err != nil {
 			return nil, err
 		}
@@ -258,107 +258,6 @@ func (b *builder) scan(x *plan.Scan) (operator, error) {
 		}
 	}
 	return &tableScan{reader: rd, table: table, where: b.below(x)}, nil
-}
-
-// appliesFilters are formats whose streams leave rows out while they parse; Parquet and tables only skip parts
-// without any row that passes.
-func appliesFilters(s *catalog.Stream) bool { return s.Format == "json" || s.Format == "csv" }
-
-// below gives what a scan may skip by: conditions with the relation's positions instead of the scan's.
-func (b *builder) below(x *plan.Scan) []catalog.Predicate {
-	if len(x.Filters) == 0 {
-		return nil
-	}
-	out := plan.Predicates(and(x.Filters), b.conf.Expr)
-	for i := range out {
-		if x.Columns != nil {
-			out[i].Column = x.Columns[out[i].Column]
-		}
-	}
-	return out
-}
-
-// pushDown notes the simple ones of conditions on the rows of n, if n is a scan that makes use of them.
-func (b *builder) pushDown(n plan.Node, conditions []expr.Expr) plan.Node {
-	s, ok := n.(*plan.Scan)
-	if !ok || len(s.Filters) > 0 || s.Stream != nil && !appliesFilters(s.Stream) && s.Stream.Format != "parquet" && s.Stream.Format != "delta" {
-		return n
-	}
-	if s.Stream != nil && s.Stream.Format != "delta" && !b.pushes(s.Stream) {
-		return n
-	}
-	c := *s
-	for _, e := range conditions {
-		if simpleCondition(e) {
-			c.Filters = append(c.Filters, e)
-		}
-	}
-	if es := b.byRow[s]; es != nil {
-		b.byRow[&c] = es
-	}
-	return &c
-}
-
-// notNull is the condition that a generator implies: a null list gives no row.
-func notNull(x *plan.Generate) []expr.Expr {
-	if x.Outer || len(x.Args) == 0 || x.Kind == "stack" || x.Kind == "json_tuple" {
-		return nil
-	}
-	if _, ok := x.Args[0].(*expr.Column); !ok {
-		return nil
-	}
-	e, err := expr.Build("isnotnull", x.Args[:1], expr.Conf{})
-	if err != nil {
-		return nil
-	}
-	return []expr.Expr{e}
-}
-
-// simpleCondition reports comparisons of a top-level column of an atomic type with constants, null tests,
-// and AND, OR and NOT of them.
-func simpleCondition(e expr.Expr) bool {
-	var kids []expr.Expr
-	switch x := e.(type) {
-	case *expr.Lazy:
-		if x.Kind != expr.LazyAnd && x.Kind != expr.LazyOr {
-			return false
-		}
-		kids = x.Args
-	case *expr.Scalar:
-		switch strings.ToLower(x.Name) {
-		case "not", "!":
-			kids = x.Args
-		case "=", "==", "<", "<=", ">", ">=", "<=>", "isnull", "isnotnull", "in", "startswith", "endswith", "contains":
-			columns := 0
-			for _, a := range x.Args {
-				if c, ok := a.(*expr.Column); ok && (c.Field.Type.IsAtomic() || len(x.Args) == 1) {
-					columns++
-					continue
-				}
-				constant := expr.Deterministic(a)
-				expr.Walk(a, func(e expr.Expr) bool {
-					_, isColumn := e.(*expr.Column)
-					s, isScalar := e.(*expr.Scalar)
-					constant = constant && !isColumn && !(isScalar && s.PerBatch)
-					return constant
-				})
-				if !constant {
-					return false
-				}
-			}
-			return columns == 1
-		default:
-			return false
-		}
-	default:
-		return false
-	}
-	for _, k := range kids {
-		if !simpleCondition(k) {
-			return false
-		}
-	}
-	return true
 }
 
 // eventTime finds the column of a schema that is an event time, and its delay; -1 if there is none.

@@ -39,14 +39,14 @@ type joinSide struct {
 	in        types.Schema
 	keys      []expr.Expr
 	keyTypes  []types.DataType
-	keyAt     []int        // columns of the keys, -1 for those that are computed
-	computed  types.Schema // the others
-	only      expr.Expr    // conjuncts over this side alone; nil if none
-	preserved bool         // rows that match nothing come out with nulls
-	dropNull  bool         // rows with a null key never match
-	timeCol   int          // event-time column, -1
-	keyTime   int          // key that is an event time, -1
-	bounds    []bound      // the lowest counts
+	keyAt     []int             // columns of the keys, -1 for those that are computed
+	computed  types.Schema      // the others
+	only      expr.Expr         // conjuncts over this side alone; nil if none
+	preserved bool              // rows that match nothing come out with nulls
+	dropNull  bool              // rows with a null key never match
+	timeCol   int               // event-time column, -1
+	keyTime   int               // key that is an event time, -1
+	bounds    []plan.StateBound // the lowest counts
 	expires   bool
 	// reach, if reaches is set, is what must be added to the time of a row of the other side to get the time at or
 	// before which no row of this side can match it.
@@ -126,8 +126,8 @@ func (b *builder) streamJoin(x *plan.Join) (operator, error) {
 		s.rowLay, s.keyLay = newLayout(row, false), newLayout(s.keyTypes, true)
 		s.width = expiryWidth(delay)
 		for _, x := range s.bounds { // rows that wait long stand in wide buckets
-			if x.moves {
-				s.width = max(s.width, expiryWidth(delay-x.offset))
+			if x.Moves {
+				s.width = max(s.width, expiryWidth(delay-x.Offset))
 			}
 		}
 	}
@@ -146,8 +146,7 @@ func (b *builder) streamJoin(x *plan.Join) (operator, error) {
 
 // condition splits the residual by the sides it is about and derives when rows expire.
 func (o *streamJoin) condition(c expr.Conf) error {
-	l, r := o.sides[0], o.sides[1]
-	both := append(append(types.Schema{}, l.in...), r.in...)
+	l := o.sides[0]
 	var parts [3][]expr.Expr // left, right, both
 	var all []expr.Expr
 	if o.node.Residual != nil {
@@ -187,7 +186,7 @@ func (o *streamJoin) condition(c expr.Conf) error {
 		if isEventTime(o.node.LeftKeys[k]) || isEventTime(o.node.RightKeys[k]) {
 			o.keyed = true
 			for _, s := range o.sides {
-				s.keyTime, s.expires, s.bounds = k, true, []bound{{moves: true}}
+				s.keyTime, s.expires, s.bounds = k, true, []plan.StateBound{{Moves: true}}
 			}
 			return nil
 		}
@@ -205,15 +204,15 @@ func (o *streamJoin) condition(c expr.Conf) error {
 		if i == 0 {
 			y += len(l.in)
 		}
-		s.bounds = sideBounds(flat, both, func(col int) bool { return (col < len(l.in)) == (i == 0) }, y, c)
+		s.bounds = plan.StateBounds(flat, func(col int) bool { return (col < len(l.in)) == (i == 0) }, y, true, c)
 		s.expires = len(s.bounds) > 0
 		for _, x := range s.bounds {
 			at := s.timeCol
 			if i == 1 {
 				at += len(l.in)
 			}
-			if x.moves && x.exact && x.column == at && (!s.reaches || x.offset > s.reach) {
-				s.reach, s.reaches = x.offset, true
+			if x.Moves && x.Exact && x.Column == at && (!s.reaches || x.Offset > s.reach) {
+				s.reach, s.reaches = x.Offset, true
 			}
 		}
 	}
@@ -222,9 +221,9 @@ func (o *streamJoin) condition(c expr.Conf) error {
 
 // due is the time at or before which rows expire.
 func (s *joinSide) due(w int64) int64 {
-	t := s.bounds[0].at(w)
+	t := s.bounds[0].At(w)
 	for _, b := range s.bounds[1:] {
-		t = min(t, b.at(w))
+		t = min(t, b.At(w))
 	}
 	return t
 }

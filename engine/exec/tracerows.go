@@ -191,9 +191,9 @@ func (s *joinSide) until(us int64) int64 {
 	}
 	w := int64(math.MinInt64)
 	for _, b := range s.bounds {
-		if b.moves {
-			w = max(w, us-b.offset)
-		} else if b.offset < us {
+		if b.Moves {
+			w = max(w, us-b.Offset)
+		} else if b.Offset < us {
 			return Never
 		}
 	}

@@ -267,14 +267,14 @@ func (a arithmetic) zoneOf(t types.DataType) *time.Location {
 
 func (a arithmetic) timestampAddMonths(d, m Expr, sign int64, text string) Expr {
 	zone := a.zoneOf(d.Type())
-	return a.timestampAdd("timestamp_add_ym", d, m, text, func(us int64, v *columnar.Vec, i int) (int64, bool) {
+	return a.timestampAdd(sign, "ym", d, m, text, func(us int64, v *columnar.Vec, i int) (int64, bool) {
 		return addLocal(us, sign*int64(v.I32[i]), 0, 0, zone)
 	})
 }
 
 func (a arithmetic) addMicros(d, m Expr, sign int64, text string) Expr {
 	zone := a.zoneOf(d.Type())
-	return a.timestampAdd("timestamp_add_dt", d, m, text, func(us int64, v *columnar.Vec, i int) (int64, bool) {
+	return a.timestampAdd(sign, "dt", d, m, text, func(us int64, v *columnar.Vec, i int) (int64, bool) {
 		x := sign * v.I64[i]
 		return addLocal(us, 0, x/microsPerDay, x%microsPerDay, zone)
 	})
@@ -298,12 +298,17 @@ func (a arithmetic) addCalendar(d, m Expr, sign int64, text string) Expr {
 			})
 	}
 	zone := a.zoneOf(d.Type())
-	return a.timestampAdd("timestamp_add_interval", d, m, text, func(us int64, v *columnar.Vec, i int) (int64, bool) {
+	return a.timestampAdd(sign, "interval", d, m, text, func(us int64, v *columnar.Vec, i int) (int64, bool) {
 		return addLocal(us, sign*int64(v.Kids[0].I32[i]), sign*int64(v.Kids[1].I32[i]), sign*v.Kids[2].I64[i], zone)
 	})
 }
 
-func (a arithmetic) timestampAdd(name string, d, m Expr, text string, f func(us int64, v *columnar.Vec, i int) (int64, bool)) Expr {
+// timestampAdd is timestamp_add_<unit> or timestamp_sub_<unit>: whoever takes sums apart sees the sign.
+func (a arithmetic) timestampAdd(sign int64, unit string, d, m Expr, text string, f func(us int64, v *columnar.Vec, i int) (int64, bool)) Expr {
+	name := "timestamp_add_" + unit
+	if sign < 0 {
+		name = "timestamp_sub_" + unit
+	}
 	return Strict(name, d.Type(), []Expr{d, m}, text,
 		func(ctx *EvalContext, dst *columnar.Vec, args []*columnar.Vec, sel columnar.Sel) error {
 			x, y := args[0], args[1]

@@ -101,8 +101,9 @@ type cteScope struct {
 }
 
 type cte struct {
-	node Node
-	cols []column
+	node  Node
+	query *WithQuery // nil: a recursive name within its own definition
+	cols  []column
 	// refuse, if set, is told of every use and may fail: the name is used within its own definition.
 	refuse func(at sql.Node)
 }

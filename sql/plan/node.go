@@ -53,7 +53,15 @@ type Project struct {
 	Child Node
 	Exprs []expr.Expr // no *expr.AggregateCall, *WindowCall, *expr.Alias at the top
 	Out   types.Schema
+
+	// With is set where a query over a stream has names by WITH, and, with Named, where such a name is read.
+	With  *WithQuery
+	Named bool
 }
+
+// WithQuery is a query with names by WITH. Spark keeps the queries of the names beside the one that reads them
+// until it optimises, so its checks of streams do not find them below.
+type WithQuery struct{ used bool }
 
 // Filter keeps the rows for which Cond is true. Schema is the child's.
 type Filter struct {

@@ -18,6 +18,7 @@ var rules = []rule{
 	{"PushFilterThroughUnary", pushThroughUnary},
 	{"PushFilterThroughUnion", pushThroughUnion},
 	{"PushFilterIntoJoin", pushIntoJoin},
+	{"EliminateOuterJoin", eliminateOuterJoin},
 	{"PushConditionIntoSides", pushConditionIntoSides},
 	{"CombineProjects", combineProjects},
 	{"RemoveNoopProject", removeNoopProject},

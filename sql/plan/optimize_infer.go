@@ -72,6 +72,11 @@ func inferConditions(n Node) Node {
 	return &c
 }
 
+// notIntolerant are functions that are null where an argument is, without Spark knowing it of them.
+var notIntolerant = map[string]bool{"bround": true, "btrim": true, "concat": true, "date_trunc": true, "locate": true,
+	"ltrim": true, "position": true, "round": true, "rtrim": true, "to_unix_timestamp": true, "trim": true,
+	"trunc": true, "unix_timestamp": true, "||": true}
+
 // strictAbove reports that a null in col makes the comparison null: only functions that are null where an
 // argument is stand between.
 func strictAbove(e expr.Expr, col *expr.Column) bool {
@@ -80,7 +85,7 @@ func strictAbove(e expr.Expr, col *expr.Column) bool {
 	}
 	switch x := e.(type) {
 	case *expr.Scalar:
-		if !x.NullIfAnyNull {
+		if !x.NullIfAnyNull || notIntolerant[x.Name] {
 			return false
 		}
 	case *expr.Cast:
@@ -93,6 +98,15 @@ func strictAbove(e expr.Expr, col *expr.Column) bool {
 		}
 	}
 	return false
+}
+
+// NotNullColumns are the conditions that columns are not null without which e would be null, or, if e is itself such
+// a condition, false; none where the columns cannot be null.
+func NotNullColumns(e expr.Expr) []expr.Expr {
+	if s, ok := e.(*expr.Scalar); ok && s.Name == "isnotnull" {
+		e = s.Args[0]
+	}
+	return notNull(e)
 }
 
 func notNull(e expr.Expr) []expr.Expr {

@@ -26,16 +26,31 @@ type item struct {
 
 // query analyses a query; outer is the scope around a subquery, nil at the top.
 func (a *analyzer) query(q *sql.Query, outer *scope) Node {
+	var w *WithQuery
 	if len(q.With) > 0 {
 		old := a.ctes
 		defer func() { a.ctes = old }()
-		a.with(q, outer)
+		w = &WithQuery{}
+		a.with(q, w, outer)
 	}
 	n := a.body(q.Body, outer, q)
-	return a.limits(n, q.Limit, q.Offset, q.Body)
+	n = a.limits(n, q.Limit, q.Offset, q.Body)
+	if w != nil && w.used {
+		n = &Project{Child: n, Exprs: allColumns(n), Out: n.Schema(), With: w}
+	}
+	return n
 }
 
-func (a *analyzer) with(q *sql.Query, outer *scope) {
+// reading gives the node of a name of WITH where it is read.
+func (c *cte) reading() Node {
+	if c.query == nil || !c.node.Streaming() {
+		return c.node
+	}
+	c.query.used = true
+	return &Project{Child: c.node, Exprs: allColumns(c.node), Out: c.node.Schema(), With: c.query, Named: true}
+}
+
+func (a *analyzer) with(q *sql.Query, w *WithQuery, outer *scope) {
 	seen := map[string]bool{}
 	for i := range q.With {
 		c := &q.With[i]
@@ -52,7 +67,7 @@ func (a *analyzer) with(q *sql.Query, outer *scope) {
 			n = a.query(c.Query, outer)
 		}
 		n = a.renamed(c, n, c.Columns)
-		a.ctes = &cteScope{a.ctes, map[string]*cte{k: {node: n, cols: columnsOf(n, []string{c.Name})}}}
+		a.ctes = &cteScope{a.ctes, map[string]*cte{k: {node: n, query: w, cols: columnsOf(n, []string{c.Name})}}}
 	}
 }
 

@@ -38,7 +38,7 @@ func (a *analyzer) recursive(q *sql.Query, c *sql.CTE, outer *scope) Node {
 	old := a.ctes
 	defer func() { a.ctes = old }()
 	if len(c.Query.With) > 0 {
-		a.with(c.Query, outer)
+		a.with(c.Query, nil, outer)
 	}
 	base := a.ctes
 	enter := func(e *cte) { a.ctes = &cteScope{base, map[string]*cte{key: e}} }

@@ -103,7 +103,7 @@ func (a *analyzer) table(t *sql.TableName, outer *scope) *scope {
 				if c.refuse != nil {
 					c.refuse(at)
 				}
-				sc := newScope(c.node, c.cols, outer)
+				sc := newScope(c.reading(), c.cols, outer)
 				sc = a.watermarked(sc, t.Watermark)
 				sc = a.sampled(sc, t.Sample)
 				return a.aliased(t, sc, t.Alias)

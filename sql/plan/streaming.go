@@ -3,7 +3,6 @@ package plan
 import (
 	"strings"
 
-	"streamlab/columnar"
 	"streamlab/errs"
 	"streamlab/sql/expr"
 	"streamlab/sql/types"
@@ -30,8 +29,7 @@ func CheckStreaming(n Node, mode string, conf Conf) error {
 	if !conf.on("spark.sql.streaming.unsupportedOperationCheck", true) {
 		return nil
 	}
-	c := &streamCheck{mode: m, conf: conf}
-	c.aggregates(n)
+	c := &streamCheck{mode: m, conf: conf, aggs: aggregatesBelow(n)}
 	if err := c.severalGroups(n); err != nil {
 		return err
 	}
@@ -50,16 +48,51 @@ func CheckStreaming(n Node, mode string, conf Conf) error {
 type streamCheck struct {
 	mode string
 	conf Conf
-	aggs []*Aggregate // streaming ones, outermost first
+	aggs []*Aggregate // streaming ones, the one that is asked about first
 }
 
-func (c *streamCheck) aggregates(n Node) {
-	if a, ok := n.(*Aggregate); ok && a.Streaming() {
-		c.aggs = append(c.aggs, a)
+// aggregatesBelow are the aggregations at and below n, outermost first. What is behind a name of WITH is below n only
+// if the query that has the name is.
+func aggregatesBelow(n Node) []*Aggregate {
+	seen, within := map[Node]bool{}, map[*WithQuery]bool{}
+	var named func(n Node) []*Aggregate
+	var own func(n Node) []*Aggregate
+	own = func(n Node) []*Aggregate {
+		var out []*Aggregate
+		switch x := n.(type) {
+		case *Project:
+			switch {
+			case x.With != nil && x.Named:
+				return nil
+			case x.With != nil:
+				within[x.With] = true
+				return append(named(x.Child), own(x.Child)...)
+			}
+		case *Aggregate:
+			if x.Streaming() {
+				out = append(out, x)
+			}
+		}
+		for _, k := range n.Children() {
+			out = append(out, own(k)...)
+		}
+		return out
 	}
-	for _, k := range n.Children() {
-		c.aggregates(k)
+	named = func(n Node) []*Aggregate {
+		if x, ok := n.(*Project); ok && x.Named {
+			if !within[x.With] || seen[x.Child] {
+				return nil
+			}
+			seen[x.Child] = true
+			return append(named(x.Child), own(x.Child)...)
+		}
+		var out []*Aggregate
+		for _, k := range n.Children() {
+			out = append(out, named(k)...)
+		}
+		return out
 	}
+	return own(n)
 }
 
 func (c *streamCheck) outputMode() error {
@@ -181,9 +214,7 @@ func (c *streamCheck) rules(n, parent Node, above []Node) error {
 		if !x.Streaming() {
 			return nil
 		}
-		below := &streamCheck{}
-		below.aggregates(x.Child)
-		if c.mode != "complete" || len(below.aggs) == 0 {
+		if c.mode != "complete" || len(aggregatesBelow(x.Child)) == 0 {
 			return refused("Sorting is not supported on streaming DataFrames/Datasets, unless it is on aggregated DataFrame/Dataset in Complete output mode")
 		}
 	case *Sample:
@@ -293,85 +324,24 @@ func watermarkedKeys(j *Join) bool {
 	return false
 }
 
-// bounded reports whether the condition bounds a column of one side from below by the event time of the
-// other side.
+// bounded reports whether the condition bounds a column of one side from below, when the other side has an event
+// time.
 func (c *streamCheck) bounded(j *Join, which int) bool {
 	if j.Residual == nil {
 		return false
 	}
 	n := len(j.Left.Schema())
-	both := append(append(types.Schema{}, j.Left.Schema()...), j.Right.Schema()...)
-	from, to := n, len(both)
+	other, from := j.Right.Schema(), n
 	if which == rightSide {
-		from, to = 0, n
+		other, from = j.Left.Schema(), 0
 	}
-	for y := from; y < to; y++ {
-		if both[y].DelayMicros == 0 {
-			continue
-		}
-		for _, e := range comparisons(j.Residual) {
-			if c.bounds(e, both, n, y, which) {
-				return true
-			}
+	own := func(column int) bool { return (column < n) == (which == leftSide) }
+	for y, f := range other {
+		if f.DelayMicros != 0 && len(StateBounds(expr.Conjuncts(j.Residual), own, from+y, false, c.conf.Expr)) > 0 {
+			return true
 		}
 	}
 	return false
-}
-
-// comparisons are the conjuncts of a condition; BETWEEN is two.
-func comparisons(e expr.Expr) []expr.Expr { return expr.Conjuncts(e) }
-
-// bounds tries a comparison at a few times: it must be satisfied by late values of the bounded column only.
-func (c *streamCheck) bounds(e expr.Expr, both types.Schema, n, y, which int) bool {
-	s, ok := e.(*expr.Scalar)
-	if !ok || len(s.Args) != 2 {
-		return false
-	}
-	switch s.Name {
-	case "<", "<=", ">", ">=":
-	default:
-		return false
-	}
-	x, fit := -1, true
-	expr.Walk(e, func(k expr.Expr) bool {
-		if col, is := k.(*expr.Column); is && col.Index != y {
-			own := side(col, n) == which
-			fit = fit && own && (x < 0 || x == col.Index)
-			x = col.Index
-		}
-		fit = fit && k.Type().Kind != types.YearMonth
-		return fit
-	})
-	if !fit || x < 0 {
-		return false
-	}
-	conf := c.conf.Expr
-	conf.Zone = nil
-	p, err := expr.Compile([]expr.Expr{e}, both, conf)
-	if err != nil {
-		return false
-	}
-	at := func(tx int64) bool {
-		cols := make([]columnar.Vec, len(both))
-		for i, f := range both {
-			v := expr.NullLit(f.Type).Value
-			if i == x || i == y {
-				v = expr.IntegralOf(0, f.Type).Value
-				if v.Phys != columnar.PI64 {
-					return false
-				}
-				v.I64[0] = 1_600_000_000_000_000
-				if i == x {
-					v.I64[0] = tx
-				}
-			}
-			cols[i] = *v
-		}
-		out, err := p.Eval(cols, columnar.AllRows(1))
-		return err == nil && !out[0].IsNull(0) && out[0].Bool(0)
-	}
-	const far = 100_000_000_000_000
-	return at(1_600_000_000_000_000+far) && !at(1_600_000_000_000_000-far)
 }
 
 // correctness is why a chain of stateful operators may lose rows without telling.
@@ -386,9 +356,7 @@ func (c *streamCheck) chain(n Node) error {
 	}
 	if stateful(n) {
 		for _, k := range n.Children() {
-			b := &streamCheck{}
-			b.aggregates(k)
-			if len(b.aggs) > 0 && c.mode != "append" || c.timeouts(k) {
+			if c.mode != "append" && len(aggregatesBelow(k)) > 0 || c.timeouts(k) {
 				return refused(correctness)
 			}
 		}
