@@ -166,7 +166,7 @@ func (o *dedup) read(r *run, w, p int, late int64) error {
 		return err
 	}
 	in := o.parts[p]
-	return o.child.part(r, w, p, func(ch *chunk) error {
+	err = o.child.part(r, w, p, func(ch *chunk) error {
 		sel := ch.sel
 		if o.timeCol >= 0 {
 			sel = onTime(o.eventTime(ch.cols), sel, late, &d.idx)
@@ -190,6 +190,10 @@ func (o *dedup) read(r *run, w, p int, late int64) error {
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return in.account(r, o)
 }
 
 // takeIn finds the first rows of a range's keys in all parts.

@@ -31,6 +31,21 @@ func (b *inbox) reset() {
 	b.buf.clear()
 }
 
+// bytes is the memory of an inbox, by capacity.
+func (b *inbox) bytes() int64 {
+	n := b.buf.bytes()
+	for i := range b.by {
+		n += int64(cap(b.by[i])) * 4
+	}
+	return n
+}
+
+// account tells the meter of an operator what a part that has been read holds. Errors: BATCH_TOO_LARGE.
+func (b *inbox) account(r *run, of Stateful) error {
+	r.p.meter.of(r.p, of).exchange.Add(b.bytes())
+	return r.p.meter.room()
+}
+
 // divide notes that rows from position at on have these hashes.
 func (b *inbox) divide(hash []uint64, at int) {
 	for k, h := range hash {

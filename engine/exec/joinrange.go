@@ -107,7 +107,7 @@ func (o *streamJoin) read(r *run, w, i, p int, late, evict int64) error {
 	s := o.sides[i]
 	in := s.parts[p]
 	k.keys[i].Begin(r.exprTask(0)) // keys of streams are deterministic: one task serves all parts
-	return s.child.part(r, w, p, func(c *chunk) error {
+	err = s.child.part(r, w, p, func(c *chunk) error {
 		ks, sel, err := o.screen(k, i, in, c, late)
 		if err != nil || sel.N == 0 {
 			return err
@@ -139,6 +139,10 @@ func (o *streamJoin) read(r *run, w, i, p int, late, evict int64) error {
 		in.keys.n += sel.N
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return in.account(r, o)
 }
 
 // screen gives the rows of a chunk of side i that may meet the other side, and their keys.
