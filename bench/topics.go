@@ -48,6 +48,8 @@ func server() (addr, config string, err error) {
 }
 
 // child is the process that embedded started; while it is reachable its standard input is open.
+//
+//lint:ignore U1000 it is only held
 var child *exec.Cmd
 
 // embedded starts this program as a broker, which ends when its standard input does, with this process.

@@ -135,7 +135,7 @@ func TestSettings(t *testing.T) {
 	if code, _, said := call("config", "set", "theme", "dark"); code != 0 {
 		t.Fatal(code, said)
 	}
-	if code, _, said := call("config", "set", "theme", "pink"); code != 3 || !strings.Contains(said, "CONFIG_VALUE") {
+	if code, _, said := call("config", "set", "theme", "pink"); code != 2 || !strings.Contains(said, "CONFIG_VALUE") {
 		t.Errorf("%d %s", code, said)
 	}
 	if _, out, _ := call("config", "get", "theme"); out != "dark\n" {

@@ -54,20 +54,6 @@ func (b *inbox) divide(hash []uint64, at int) {
 	}
 }
 
-// inboxes gives n empty inboxes out of those that are there.
-func inboxes(kept []*inbox, s types.Schema, n int) []*inbox {
-	if len(kept) > 2*n+8 {
-		kept = kept[:n]
-	}
-	for _, b := range kept {
-		b.reset()
-	}
-	for len(kept) < n {
-		kept = append(kept, newInbox(s))
-	}
-	return kept
-}
-
 // slices calls fn with a range's rows of an inbox, a slice of columnar.Slice rows at most at a time.
 func (b *inbox) slices(i int, fn func(sel columnar.Sel) error) error {
 	for idx := b.by[i]; len(idx) > 0; {

@@ -92,9 +92,7 @@ func walked(t *testing.T, committed bool, aborted []wire.Aborted, batches ...[]b
 			t.Fatal(err)
 		}
 		one := []columnar.Partition{columnar.Batches{List: []arrow.RecordBatch{rb}}}
-		for _, r := range sourcetest.Rows(t, columns[1:2], one) {
-			got = append(got, r)
-		}
+		got = append(got, sourcetest.Rows(t, columns[1:2], one)...)
 		return true
 	}
 	rows := newRows(p.schema(), []int{1}, tp, 100, 0, 0)

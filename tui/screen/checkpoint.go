@@ -41,7 +41,6 @@ type Checkpoint struct {
 	base  int64 // batch that others are compared with; -1: none
 	diff  *batchDiff
 	check *verifying // nil unless a verification runs
-	saved string     // folder proposed for an export
 }
 
 // keyHistory is what became of a key.

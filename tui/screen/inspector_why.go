@@ -49,8 +49,8 @@ type whyLine struct {
 
 const (
 	followHint   safe.Line = "enter follow"
-	reasonColumn           = 13 // where the texts begin
-	fewOrigins             = 6  // rows that are listed in the pane; space shows all
+	reasonColumn int       = 13 // where the texts begin
+	fewOrigins   int       = 6  // rows that are listed in the pane; space shows all
 )
 
 // drawWhy explains the row under the cursor, below a rule. What does not fit is reached by tab and the arrows.

@@ -14,7 +14,6 @@ import (
 type ModesLab struct {
 	sh    *Shared
 	query string
-	from  safe.Line // the place it was opened from
 	opts  ModesOptions
 
 	run    ModesRun
