@@ -86,6 +86,9 @@ func emptyTrace(batch int64) *screen.Trace {
 	return t
 }
 
+// lateRow is the row of the source whose window had ended when it came.
+const lateRow = 11
+
 // fullTrace has n rows of the source kept. Every row of a group is made of the rows with its page.
 func fullTrace(batch int64, n int) *screen.Trace {
 	t := &screen.Trace{Batch: batch, RowsIn: 499_120, RowsThen: 499_120}
@@ -108,6 +111,9 @@ func fullTrace(batch int64, n int) *screen.Trace {
 	}
 	ts, page, country := screen.Column{Name: "ts"}, screen.Column{Name: "page"}, screen.Column{Name: "country"}
 	at := func(i int) string {
+		if i == lateRow {
+			return "12:39:41.595"
+		}
 		return Now.Add(-time.Duration(20-i%17)*time.Second + time.Duration(i*137%1000)*time.Millisecond).UTC().Format("15:04:05.000")
 	}
 	src := stage("source", "kafka clicks", "offsets 18,200,991 → 18,700,111", -1, 499_120, 21, ts, page, country)
@@ -127,7 +133,7 @@ func fullTrace(batch int64, n int) *screen.Trace {
 	evt := stage("event time", "ts, delay 10 s", "watermark 12:40:47 → 12:40:48", 61_004, 61_004, 1, ts, page)
 	for i, row := range fil.Values.Rows {
 		mark := ""
-		if i == 9 {
+		if fil.Rows[i].From[0].Row == lateRow {
 			mark = "late, dropped"
 		}
 		add(evt, screen.TraceRow{Mark: mark, FromAll: 1, From: []screen.RowPlace{{Stage: 1, Row: i}}}, row[0].Text, row[1].Text)
@@ -212,7 +218,7 @@ func why(t *screen.Trace, stage, row int) []screen.Reason {
 			{About: "in append", Text: "not yet: it waits until the watermark passes 12:41:00 (now 12:40:48)"}, {About: "then", Text: "kept"}}
 	case strings.HasPrefix(s.Rows[row].Mark, "late"):
 		return []screen.Reason{{About: "came from", Text: fmt.Sprintf("row %d of 2 filter", row+1)}, {About: "then",
-			Text: "dropped as late by 4 aggregate: 12:39:41.595 is not after the late bound 12:40:47, where batch 1839 moved it"}}
+			Text: "dropped as late by 4 aggregate: 12:40:00 is not after the late bound 12:40:47, where batch 1839 moved it"}}
 	case s.Rows[row].Mark != "":
 		return []screen.Reason{{About: "then", Text: "left out: country = 'DE' is not true"}}
 	case s.Kind == "sink":
