@@ -65,6 +65,8 @@ func (m *joinModel) goes(left bool, t, evict int64) bool {
 		return false
 	case m.keyed:
 		return t*1000 <= evict
+	case m.ranged && left && m.leftOnly: // the number that v is compared with bounds the state too, as seconds
+		return t*1000 <= min(evict-m.high*1000-1, 0)
 	case m.ranged && left:
 		return t*1000 <= evict-m.high*1000-1
 	case m.ranged:

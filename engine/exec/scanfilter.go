@@ -39,6 +39,9 @@ func (b *builder) pushDown(n plan.Node, conditions []expr.Expr) plan.Node {
 	}
 	c := *s
 	for _, e := range conditions {
+		if s.Stream != nil && reads(e, func(i int) bool { return fileFunction(s, i) }) {
+			continue
+		}
 		c.Filters = append(c.Filters, scanConditions(e, b.conf.Expr)...)
 	}
 	if len(c.Filters) == 0 {
@@ -63,6 +66,16 @@ func notNull(x *plan.Generate) []expr.Expr {
 		return nil
 	}
 	return []expr.Expr{e}
+}
+
+// fileFunction reports that column i of a scan is what input_file_name or its kin give, which Spark computes above the
+// scan.
+func fileFunction(s *plan.Scan, i int) bool {
+	at := i
+	if s.Columns != nil {
+		at = s.Columns[i]
+	}
+	return at >= len(s.Stream.Schema()) && strings.HasPrefix(s.Out[i].Name, "input_file_")
 }
 
 // scanConditions are what a scan is asked for because of a condition above it: the condition itself if it is simple,

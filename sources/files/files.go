@@ -115,7 +115,7 @@ func (s *Source) configure(def sources.Def) error {
 	if s.maxFiles, err = o.Int("maxFilesPerTrigger", 0, 1); err != nil {
 		return err
 	}
-	if s.maxBytes, err = o.Bytes("maxBytesPerTrigger", 0); err != nil {
+	if s.maxBytes, err = o.Int("maxBytesPerTrigger", 0, 1); err != nil {
 		return err
 	}
 	if s.maxFiles > 0 && s.maxBytes > 0 {
