@@ -62,7 +62,7 @@ func newBenchReport(a *app) *cobra.Command {
 					began := time.Now()
 					row, err := bench.Compare(cmd.Context(), w, v, peers, set)
 					if cmd.Context().Err() != nil {
-						return cmd.Context().Err()
+						break
 					}
 					if err != nil {
 						failed(w.Name+" "+v, err)
@@ -89,7 +89,7 @@ func newBenchReport(a *app) *cobra.Command {
 				set.Say(fmt.Sprintf("probe %s (%.0f s)", p.Name, time.Since(began).Seconds()))
 			}
 			for _, p := range peers {
-				if len(probes) == 0 || p.Name != "spark" {
+				if len(probes) == 0 || p.Name != "spark" || cmd.Context().Err() != nil {
 					continue
 				}
 				fs, err := bench.PeerProbes(p, r.Figures, set)
@@ -98,8 +98,9 @@ func newBenchReport(a *app) *cobra.Command {
 					failed("probes of "+p.Name, err)
 				}
 			}
-			if err := cmd.Context().Err(); err != nil {
-				return err
+			early := cmd.Context().Err()
+			if early != nil { // what was measured took long enough to be kept
+				r.Failed = append(r.Failed, "it was ended before the other lines and probes")
 			}
 			r.Took = time.Since(r.At)
 			f, err := os.Create(out)
@@ -110,7 +111,10 @@ func newBenchReport(a *app) *cobra.Command {
 			if err := r.Write(f); err != nil {
 				return err
 			}
-			return f.Close()
+			if err := f.Close(); err != nil {
+				return err
+			}
+			return early
 		}}
 	c.Flags().StringVar(&set.Data, "data", "bench/data", "folder of the files")
 	c.Flags().StringVar(&set.Check, "check", "", "a smaller such folder on which results are compared; one of 200,000 rows is made without it")
