@@ -75,7 +75,7 @@ func fileFunction(s *plan.Scan, i int) bool {
 	if s.Columns != nil {
 		at = s.Columns[i]
 	}
-	return at >= len(s.Stream.Schema()) && strings.HasPrefix(s.Out[i].Name, "input_file_")
+	return at >= len(s.Stream.Schema()) && plan.IsFileFunction(s.Out[i].Name)
 }
 
 // scanConditions are what a scan is asked for because of a condition above it: the condition itself if it is simple,
@@ -83,11 +83,13 @@ func fileFunction(s *plan.Scan, i int) bool {
 // otherwise (Spark's LikeSimplification, BooleanSimplification and InferFiltersFromConstraints).
 func scanConditions(e expr.Expr, c expr.Conf) []expr.Expr {
 	e = plain(e, c)
-	if l, err := expr.Const(e, c); err == nil && l != nil {
-		if l.Value.IsNull(0) || !l.Value.Bool(0) {
-			return []expr.Expr{expr.BoolLit(false)} // no row is read at all
+	if plan.Timeless(e) { // what is false now may be true in a later micro-batch
+		if l, err := expr.Const(e, c); err == nil && l != nil {
+			if l.Value.IsNull(0) || !l.Value.Bool(0) {
+				return []expr.Expr{expr.BoolLit(false)} // no row is read at all
+			}
+			return nil
 		}
-		return nil
 	}
 	if not, ok := negated(e); ok {
 		if z, ok := not.(*expr.Lazy); ok && z.Kind == expr.LazyOr {
@@ -208,18 +210,20 @@ func (b *builder) timesToScans(n plan.Node, time expr.Expr) plan.Node {
 // unwrapped is a column that is only widened to be compared with a number, or made a date or an instant: a scan
 // compares it as it is (Spark's UnwrapCastInBinaryComparison).
 func unwrapped(e expr.Expr) expr.Expr {
-	if s, ok := e.(*expr.Scalar); ok && s.Name == "cast_as_to_date" && len(s.Args) == 1 {
-		e = &expr.Cast{Child: s.Args[0], To: types.Of(types.Date)}
+	child, to := e, e.Type()
+	switch x := e.(type) {
+	case *expr.Cast:
+		child = x.Child
+	case *expr.Scalar: // to_date(t) and its kin
+		if strings.HasPrefix(x.Name, expr.CastAs) {
+			child = x.Args[0]
+		}
 	}
-	c, ok := e.(*expr.Cast)
+	col, ok := child.(*expr.Column)
 	if !ok {
 		return e
 	}
-	col, ok := c.Child.(*expr.Column)
-	if !ok {
-		return e
-	}
-	from, to := col.Field.Type, c.To
+	from := col.Field.Type
 	switch {
 	case from.Kind == types.Timestamp && to.Kind == types.Date, from.Kind == types.Date && to.Kind == types.Timestamp:
 		return col
@@ -258,14 +262,7 @@ func simpleCondition(e expr.Expr) bool {
 					columns++
 					continue
 				}
-				constant := expr.Deterministic(a)
-				expr.Walk(a, func(e expr.Expr) bool {
-					_, isColumn := e.(*expr.Column)
-					s, isScalar := e.(*expr.Scalar)
-					constant = constant && !isColumn && !(isScalar && s.PerBatch)
-					return constant
-				})
-				if !constant {
+				if !expr.Foldable(a) || !plan.Timeless(a) {
 					return false
 				}
 			}

@@ -25,6 +25,9 @@ func parseTimeFunctions() []Function {
 	return out
 }
 
+// CastAs begins the names of functions that are casts.
+const CastAs = "cast_as_"
+
 // castAs is CAST under the name of a function.
 func castAs(e Expr, t types.DataType, m CastMode, c *Call) (Expr, error) {
 	x, err := NewCast(e, t, m, c.Conf)
@@ -32,7 +35,7 @@ func castAs(e Expr, t types.DataType, m CastMode, c *Call) (Expr, error) {
 		return nil, err
 	}
 	s := x.(*Cast).scalar()
-	s.Name, s.Text = "cast_as_"+c.Name, c.Text()
+	s.Name, s.Text = CastAs+c.Name, c.Text()
 	return s, nil
 }
 

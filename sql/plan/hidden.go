@@ -156,6 +156,9 @@ func (x *resolver) hidden(name string) *expr.Column {
 	return columnAt(n, len(n.Schema())-1)
 }
 
+// IsFileFunction reports the functions of the file that a row came from, which are columns of a stream's scan.
+func IsFileFunction(name string) bool { return fileFunctions[name] }
+
 // fileFunction resolves input_file_name and its kin; nil if f is none of them, or there is no
 // file to tell of.
 func (x *resolver) fileFunction(f *sql.FuncCall, name string) expr.Expr {

@@ -124,8 +124,8 @@ func allDeterministic(es []expr.Expr) bool {
 	return true
 }
 
-// timeless reports that an expression gives the same value in every micro-batch.
-func timeless(e expr.Expr) bool {
+// Timeless reports that an expression gives the same value in every micro-batch.
+func Timeless(e expr.Expr) bool {
 	return expr.Deterministic(e) && !anyExpr(e, func(x expr.Expr) bool {
 		s, ok := x.(*expr.Scalar)
 		return ok && s.PerBatch

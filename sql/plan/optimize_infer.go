@@ -165,7 +165,7 @@ func carried(known []expr.Expr, from, to expr.Expr) []expr.Expr {
 	}
 	var out []expr.Expr
 	for _, c := range known {
-		only, any := timeless(c), false
+		only, any := Timeless(c), false
 		columnsIn(c, func(col *expr.Column) {
 			any = true
 			only = only && col.Index == f.Index

@@ -47,7 +47,7 @@ func pushThroughUnary(n Node) Node {
 		}
 	case *Watermark:
 		below = func(e expr.Expr) (expr.Expr, bool) {
-			fits := timeless(e)
+			fits := Timeless(e)
 			columnsIn(e, func(c *expr.Column) { fits = fits && c.Index != x.Column })
 			return e, fits
 		}
@@ -138,7 +138,7 @@ func pushIntoJoin(n Node) Node {
 			left = and(left, c)
 		case s == rightSide && (j.Kind == Inner || j.Kind == RightOuter):
 			right = and(right, moved(c, -w))
-		case j.Kind == Inner && timeless(c):
+		case j.Kind == Inner && Timeless(c):
 			both = and(both, c)
 		default:
 			keep = and(keep, c)
@@ -200,7 +200,7 @@ func pushConditionIntoSides(n Node) Node {
 	for _, c := range expr.Conjuncts(j.Residual) {
 		s := side(c, w)
 		switch {
-		case !timeless(c):
+		case !Timeless(c):
 			keep = and(keep, c)
 		case s == leftSide && (j.Kind == Inner || j.Kind == LeftSemi || j.Kind == RightOuter):
 			left = and(left, c)

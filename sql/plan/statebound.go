@@ -127,7 +127,7 @@ func (t *terms) add(e expr.Expr, sign int) {
 			}
 		}
 	}
-	if t.folded && expr.Foldable(e) {
+	if t.folded && Timeless(e) {
 		if l, err := expr.Const(e, t.conf); err == nil && l != nil {
 			t.add(l, sign)
 			return
