@@ -286,7 +286,7 @@ func (p *PlainJSON) value(s []byte, i, field int) int {
 		if negative {
 			n = -n
 		}
-		if digits > 18 || !ends(s, i) || !fitsKind(n, kind) {
+		if digits > 18 || !ends(s, i) || !kind.Holds(n) {
 			return -1
 		}
 		v.I64 = n
@@ -311,18 +311,6 @@ func (p *PlainJSON) value(s []byte, i, field int) int {
 		v.F64 = -v.F64
 	}
 	return i
-}
-
-func fitsKind(n int64, k types.Kind) bool {
-	switch k {
-	case types.TinyInt:
-		return n == int64(int8(n))
-	case types.SmallInt:
-		return n == int64(int16(n))
-	case types.Int:
-		return n == int64(int32(n))
-	}
-	return true
 }
 
 // plainInstant reads yyyy-MM-ddTHH:mm:ss, perhaps a fraction of up to six digits, and Z.

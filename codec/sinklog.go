@@ -55,12 +55,12 @@ func SinkLogIDs(fsys vfs.FS, root string) (ids []int64, compact int64, err error
 	return ids, compact, nil
 }
 
-// ReadSinkLog lists the files that a file sink has committed to a folder, in the order of the log: those of
-// the newest compacted entry and of the entries behind it. latest is the newest batch, -1 if there is none.
-func ReadSinkLog(fsys vfs.FS, root string) (files []SinkFile, latest int64, err error) {
+// eachSinkLogEntry gives the newest compacted entry of a sink log and those behind it, in order. latest is the newest
+// batch, -1 if there is none. Errors: SINK_LOG_GAP, those of f.
+func eachSinkLogEntry(fsys vfs.FS, root string, f func(data []byte) error) (latest int64, err error) {
 	ids, compact, err := SinkLogIDs(fsys, root)
 	if err != nil || len(ids) == 0 {
-		return nil, -1, err
+		return -1, err
 	}
 	next := max(compact, 0)
 	for _, n := range ids {
@@ -68,7 +68,7 @@ func ReadSinkLog(fsys vfs.FS, root string) (files []SinkFile, latest int64, err 
 			continue
 		}
 		if n != next { // a batch that another sink of the query wrote
-			return nil, -1, errs.New("SINK_LOG_GAP", "path", root, "batchId", next)
+			return -1, errs.New("SINK_LOG_GAP", "path", root, "batchId", next)
 		}
 		next++
 		name := strconv.FormatInt(n, 10)
@@ -77,13 +77,25 @@ func ReadSinkLog(fsys vfs.FS, root string) (files []SinkFile, latest int64, err 
 		}
 		data, err := vfs.ReadFile(fsys, filepath.Join(root, SinkLogDir, name))
 		if err != nil {
-			return nil, -1, err
+			return -1, err
 		}
+		if err := f(data); err != nil {
+			return -1, err
+		}
+	}
+	return ids[len(ids)-1], nil
+}
+
+// ReadSinkLog lists the files that a file sink has committed to a folder, in the order of the log: those of
+// the newest compacted entry and of the entries behind it. latest is the newest batch, -1 if there is none.
+func ReadSinkLog(fsys vfs.FS, root string) (files []SinkFile, latest int64, err error) {
+	latest, err = eachSinkLogEntry(fsys, root, func(data []byte) error {
 		list, err := ParseSinkLog(data)
-		if err != nil {
-			return nil, -1, err
-		}
 		files = append(files, list...)
+		return err
+	})
+	if err != nil {
+		return nil, -1, err
 	}
 	gone := map[string]bool{}
 	for _, f := range files {
@@ -97,38 +109,23 @@ func ReadSinkLog(fsys vfs.FS, root string) (files []SinkFile, latest int64, err 
 			kept = append(kept, f)
 		}
 	}
-	return kept, ids[len(ids)-1], nil
+	return kept, latest, nil
 }
 
 // SinkLogLines gives the lines of ReadSinkLog's files as they were written, each behind the end of a line. ok is
 // false if some lines take back others, or are of another version: then they have to be read.
 func SinkLogLines(fsys vfs.FS, root string) (lines []byte, ok bool, err error) {
-	ids, compact, err := SinkLogIDs(fsys, root)
-	if err != nil {
-		return nil, false, err
-	}
-	next := max(compact, 0)
-	for _, n := range ids {
-		if n < compact {
-			continue
-		}
-		if n != next {
-			return nil, false, errs.New("SINK_LOG_GAP", "path", root, "batchId", next)
-		}
-		next++
-		name := strconv.FormatInt(n, 10)
-		if n == compact {
-			name += ".compact"
-		}
-		data, err := vfs.ReadFile(fsys, filepath.Join(root, SinkLogDir, name))
-		if err != nil {
-			return nil, false, err
-		}
+	ok = true
+	_, err = eachSinkLogEntry(fsys, root, func(data []byte) error {
 		rest, isV1 := bytes.CutPrefix(bytes.TrimRight(data, "\n"), []byte("v1"))
 		if !isV1 || len(rest) > 0 && rest[0] != '\n' || bytes.Contains(rest, []byte(`"delete"`)) || bytes.IndexByte(rest, '\r') >= 0 {
-			return nil, false, nil
+			ok = false
 		}
 		lines = append(lines, rest...)
+		return nil
+	})
+	if err != nil || !ok {
+		return nil, false, err
 	}
 	return lines, true, nil
 }

@@ -50,7 +50,7 @@ func (s *joinRows) encode(c joinChange, emit func([]byte)) {
 		matched, c.matched = take(c.matched)
 		n := 0
 		for n < len(c.rows) && size < segmentTarget {
-			size += 16 + s.lay.words*8 + s.longBytes(c.rows[n])
+			size += 16 + s.lay.words*8 + s.lay.longBytes(s.rec, c.rows[n], rowWords)
 			n++
 		}
 		rows := c.rows[:n]
@@ -104,17 +104,6 @@ func (s *joinRows) encode(c joinChange, emit func([]byte)) {
 		}
 		emit(b)
 	}
-}
-
-func (s *joinRows) longBytes(g uint32) (n int) {
-	for f := range s.lay.fields {
-		if f := &s.lay.fields[f]; f.long {
-			if m := *(*uint32)(s.rec.Ptr(g, rowWords+f.at*8)); m > shortBytes {
-				n += int(m)
-			}
-		}
-	}
-	return n
 }
 
 // joinLoader replays segments into empty joinRows. Chains are made afterwards.

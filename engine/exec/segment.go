@@ -35,12 +35,12 @@ func encodeSegments(t *table, refs []int, dead, dirty []uint32, emit func([]byte
 	for len(dead) > 0 || len(dirty) > 0 {
 		size, nd, nc := 16, 0, 0
 		for nd < len(dead) && size < segmentTarget {
-			size += 8 + kw*8 + t.longKeyBytes(dead[nd])
+			size += 8 + kw*8 + t.lay.longBytes(t.rec, dead[nd], recKey)
 			nd++
 		}
 		for nc < len(dirty) && size < segmentTarget {
 			g := dirty[nc]
-			size += 8 + (kw+ew)*8 + t.longKeyBytes(g)
+			size += 8 + (kw+ew)*8 + t.lay.longBytes(t.rec, g, recKey)
 			for _, r := range refs {
 				size += 4 + len(t.rec.Load(t.rec.At(g), t.extraAt()+r))
 			}
@@ -113,10 +113,11 @@ func encodeSegments(t *table, refs []int, dead, dirty []uint32, emit func([]byte
 	}
 }
 
-func (t *table) longKeyBytes(g uint32) (n int) {
-	for c := range t.lay.fields {
-		if f := &t.lay.fields[c]; f.long {
-			if m := *(*uint32)(t.rec.Ptr(g, recKey+f.at*8)); m > shortBytes {
+// longBytes is the length of the texts of a record that do not fit into its fields, which begin at byte at.
+func (l *layout) longBytes(rec *columnar.Records, g uint32, at int) (n int) {
+	for c := range l.fields {
+		if f := &l.fields[c]; f.long {
+			if m := *(*uint32)(rec.Ptr(g, at+f.at*8)); m > shortBytes {
 				n += int(m)
 			}
 		}

@@ -11,12 +11,8 @@ import (
 // the element is.
 func elementBuilder(name, strict string, f func(r *row, a *Appender) error) func(c *Call) (Expr, error) {
 	return func(c *Call) (Expr, error) {
-		if err := c.Arity(2, 2); err != nil {
-			return nil, err
-		}
-		call := *c
-		call.copyArgs()
-		if err := call.needArray(c.Text(), 0, false); err != nil {
+		call, err := c.ofArray(2, 2, false)
+		if err != nil {
 			return nil, err
 		}
 		if err := call.sameElement(1); err != nil {
@@ -100,12 +96,8 @@ func buildArrayInsert(c *Call) (Expr, error) {
 // arrayToArray is for functions of one array that give an array of the same type.
 func arrayToArray(compact bool, f func(r *row, a *Appender) error) func(c *Call) (Expr, error) {
 	return func(c *Call) (Expr, error) {
-		if err := c.Arity(1, 1); err != nil {
-			return nil, err
-		}
-		call := *c
-		call.copyArgs()
-		if err := call.needArray(c.Text(), 0, true); err != nil {
+		call, err := c.ofArray(1, 1, true)
+		if err != nil {
 			return nil, err
 		}
 		t := call.Args[0].Type()
@@ -121,15 +113,11 @@ func arrayToArray(compact bool, f func(r *row, a *Appender) error) func(c *Call)
 }
 
 func buildArrayJoin(c *Call) (Expr, error) {
-	if err := c.Arity(2, 3); err != nil {
+	call, err := c.ofArray(2, 3, true)
+	if err != nil {
 		return nil, err
 	}
-	call := *c
-	call.copyArgs()
 	text := c.Text()
-	if err := call.needArray(text, 0, true); err != nil {
-		return nil, err
-	}
 	t := call.Args[0].Type()
 	call.Args[0] = CastTo(call.Args[0], types.ArrayOf(tString, t.ContainsNull), c.Conf)
 	for i := 1; i < len(call.Args); i++ {
@@ -191,15 +179,11 @@ func buildFlatten(c *Call) (Expr, error) {
 }
 
 func buildSlice(c *Call) (Expr, error) {
-	if err := c.Arity(3, 3); err != nil {
+	call, err := c.ofArray(3, 3, true)
+	if err != nil {
 		return nil, err
 	}
-	call := *c
-	call.copyArgs()
 	text := c.Text()
-	if err := call.needArray(text, 0, true); err != nil {
-		return nil, err
-	}
 	for i := 1; i < 3; i++ {
 		if err := call.need(text, i, tInt); err != nil {
 			return nil, err
@@ -229,12 +213,8 @@ func buildSlice(c *Call) (Expr, error) {
 }
 
 func buildShuffle(c *Call) (Expr, error) {
-	if err := c.Arity(1, 2); err != nil {
-		return nil, err
-	}
-	call := *c
-	call.copyArgs()
-	if err := call.needArray(c.Text(), 0, true); err != nil {
+	call, err := c.ofArray(1, 2, true)
+	if err != nil {
 		return nil, err
 	}
 	arr := call.Args[0]

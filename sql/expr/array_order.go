@@ -143,12 +143,8 @@ func invalidOrdering(c *Call, text string, t types.DataType) error {
 
 func extremeBuilder(sign int) func(c *Call) (Expr, error) {
 	return func(c *Call) (Expr, error) {
-		if err := c.Arity(1, 1); err != nil {
-			return nil, err
-		}
-		call := *c
-		call.copyArgs()
-		if err := call.needArray(c.Text(), 0, true); err != nil {
+		call, err := c.ofArray(1, 1, true)
+		if err != nil {
 			return nil, err
 		}
 		t := call.Args[0].Type()

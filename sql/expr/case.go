@@ -397,32 +397,17 @@ func NewGetItem(base, index Expr, c Conf) (Expr, error) {
 }
 
 func arrayItem(base, index Expr, text string, c Conf) Expr {
-	t := base.Type()
-	s := NewScalar("getarrayitem", *t.Elem, true, []Expr{base, index}, text, nil)
+	s := arrayIndex("getarrayitem", base, index, text, func(j, n int64) (int64, error) {
+		switch {
+		case j >= 0 && j < n:
+			return j, nil
+		case c.ANSI:
+			return 0, errs.New("INVALID_ARRAY_INDEX", "indexValue", j, "arraySize", n)
+		}
+		return -1, nil
+	})
 	if !c.ANSI {
 		s.Extra = "legacy"
-	}
-	s.NullIfAnyNull = true
-	s.Fresh = func() Kernel {
-		var idx []int32
-		return func(ctx *EvalContext, dst *columnar.Vec, args []*columnar.Vec, sel columnar.Sel) error {
-			a, ix := args[0], args[1]
-			idx = resetIndex(idx, dst.Len)
-			for k := range sel.N {
-				i := sel.At(k)
-				r := a.Row(i)
-				j, n := i64At(ix, ix.Row(i)), int64(a.Off[r+1]-a.Off[r])
-				if j < 0 || j >= n {
-					if c.ANSI {
-						return errs.New("INVALID_ARRAY_INDEX", "indexValue", j, "arraySize", n)
-					}
-					continue
-				}
-				idx[i] = a.Off[r] + int32(j)
-			}
-			pickRows(dst, a.Kids[0], idx)
-			return nil
-		}
 	}
 	return s
 }

@@ -166,6 +166,16 @@ func (c *Call) needArray(text string, i int, nullToo bool) error {
 	return WrongType(text, i, `"ARRAY"`, c.Args[i])
 }
 
+// ofArray is a copy of a call of least to most arguments, the first an array as needArray wants it.
+func (c *Call) ofArray(least, most int, nullToo bool) (Call, error) {
+	if err := c.Arity(least, most); err != nil {
+		return *c, err
+	}
+	call := *c
+	call.copyArgs()
+	return call, call.needArray(c.Text(), 0, nullToo)
+}
+
 func nullTypeError(c *Call) error {
 	return errs.New("DATATYPE_MISMATCH.NULL_TYPE", "sqlExpr", quoted(c.Text()), "functionName", types.Quote(c.Name))
 }

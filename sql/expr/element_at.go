@@ -116,7 +116,7 @@ func elementAtBuilder(try bool) func(c *Call) (Expr, error) {
 			return nil, WrongType(text, 1, `"INT"`, c.Args[1])
 		}
 		ansi := c.Conf.ANSI && !try
-		s := arrayIndex(c.Name, c.Args[0], CastTo(c.Args[1], tInt, c.Conf), text, func(j, n int32) (int32, error) {
+		s := arrayIndex(c.Name, c.Args[0], CastTo(c.Args[1], tInt, c.Conf), text, func(j, n int64) (int64, error) {
 			switch {
 			case j == 0:
 				return 0, errs.New("INVALID_INDEX_OF_ZERO")
@@ -136,18 +136,14 @@ func elementAtBuilder(try bool) func(c *Call) (Expr, error) {
 }
 
 func buildGet(c *Call) (Expr, error) {
-	if err := c.Arity(2, 2); err != nil {
-		return nil, err
-	}
-	call := *c
-	call.copyArgs()
-	if err := call.needArray(c.Text(), 0, false); err != nil {
+	call, err := c.ofArray(2, 2, false)
+	if err != nil {
 		return nil, err
 	}
 	if err := call.need(c.Text(), 1, tInt); err != nil {
 		return nil, err
 	}
-	return arrayIndex("get", call.Args[0], call.Args[1], c.Text(), func(j, n int32) (int32, error) {
+	return arrayIndex("get", call.Args[0], call.Args[1], c.Text(), func(j, n int64) (int64, error) {
 		if j < 0 || j >= n {
 			return -1, nil
 		}
@@ -156,7 +152,7 @@ func buildGet(c *Call) (Expr, error) {
 }
 
 // arrayIndex picks an element; at maps an index and the array's size to the place from 0, or -1 for null.
-func arrayIndex(name string, a, index Expr, text string, at func(j, n int32) (int32, error)) *Scalar {
+func arrayIndex(name string, a, index Expr, text string, at func(j, n int64) (int64, error)) *Scalar {
 	s := NewScalar(name, *a.Type().Elem, true, []Expr{a, index}, text, nil)
 	s.NullIfAnyNull = true
 	s.Fresh = func() Kernel {
@@ -167,12 +163,12 @@ func arrayIndex(name string, a, index Expr, text string, at func(j, n int32) (in
 			for k := range sel.N {
 				i := sel.At(k)
 				r := a.Row(i)
-				j, err := at(ix.I32[ix.Row(i)], a.Off[r+1]-a.Off[r])
+				j, err := at(i64At(ix, ix.Row(i)), int64(a.Off[r+1]-a.Off[r]))
 				if err != nil {
 					return err
 				}
 				if j >= 0 {
-					idx[i] = a.Off[r] + j
+					idx[i] = a.Off[r] + int32(j)
 				}
 			}
 			pickRows(dst, a.Kids[0], idx)

@@ -821,7 +821,7 @@ func (p *jsonReader) scalar(t types.DataType, raw []byte, text bool, c byte, a *
 		return true
 	case types.TinyInt, types.SmallInt, types.Int, types.BigInt:
 		n, ok := parseIntBytes(raw)
-		if !number || !ok || !fitsIntegral(n, t.Kind) {
+		if !number || !ok || !t.Kind.Holds(n) {
 			return false
 		}
 		if a != nil {

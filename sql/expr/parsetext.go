@@ -29,18 +29,6 @@ func (a *Appender) appendFloat(f float64) {
 	a.AppendF64(f)
 }
 
-func fitsIntegral(n int64, k types.Kind) bool {
-	switch k {
-	case types.TinyInt:
-		return n == int64(int8(n))
-	case types.SmallInt:
-		return n == int64(int16(n))
-	case types.Int:
-		return n == int64(int32(n))
-	}
-	return true
-}
-
 func parseJSONFloat(raw []byte, text, number, single bool) (float64, bool) {
 	if text || number && len(raw) > 0 && (raw[len(raw)-1] > '9') {
 		switch string(raw) {
@@ -82,7 +70,7 @@ func appendParsed(t types.DataType, s []byte, c Conf, a *Appender) bool {
 		return true
 	case types.TinyInt, types.SmallInt, types.Int, types.BigInt:
 		n, ok := parseIntBytes(s)
-		if !ok || !fitsIntegral(n, t.Kind) {
+		if !ok || !t.Kind.Holds(n) {
 			return false
 		}
 		if a != nil {

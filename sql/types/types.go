@@ -137,6 +137,19 @@ func (t DataType) Equal(u DataType) bool {
 // IsIntegral reports TINYINT to BIGINT.
 func (t DataType) IsIntegral() bool { return t.Kind >= TinyInt && t.Kind <= BigInt }
 
+// Holds reports that an integral type has the number n. Other kinds hold all.
+func (k Kind) Holds(n int64) bool {
+	switch k {
+	case TinyInt:
+		return n == int64(int8(n))
+	case SmallInt:
+		return n == int64(int16(n))
+	case Int:
+		return n == int64(int32(n))
+	}
+	return true
+}
+
 // IsNumeric reports integral types, DECIMAL, FLOAT and DOUBLE.
 func (t DataType) IsNumeric() bool { return t.Kind >= TinyInt && t.Kind <= Double }
 
