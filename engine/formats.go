@@ -115,7 +115,8 @@ func (f Formats) source(name string) (SourceFormat, error) {
 			return x, nil
 		}
 	}
-	return SourceFormat{}, unknownFormat(name, "reading")
+	sources, _, _ := f.Names()
+	return SourceFormat{}, unknownFormat(name, "reading", sources)
 }
 
 func (f Formats) table(name string) (TableFormat, error) {
@@ -124,7 +125,8 @@ func (f Formats) table(name string) (TableFormat, error) {
 			return x, nil
 		}
 	}
-	return TableFormat{}, unknownFormat(name, "reading")
+	_, tables, _ := f.Names()
+	return TableFormat{}, unknownFormat(name, "reading", tables)
 }
 
 func (f Formats) sink(name string) (SinkFormat, error) {
@@ -136,7 +138,8 @@ func (f Formats) sink(name string) (SinkFormat, error) {
 			return x, nil
 		}
 	}
-	return SinkFormat{}, unknownFormat(name, "writing")
+	_, _, sinks := f.Names()
+	return SinkFormat{}, unknownFormat(name, "writing", sinks)
 }
 
 // isSink reports formats that are sinks and nothing else.
@@ -145,7 +148,8 @@ func (f Formats) isSink(name string) bool {
 	return err == nil && x.Temporary
 }
 
-func unknownFormat(name, operator string) error {
+// unknownFormat is the error of a format that is none of known, with the nearest of them.
+func unknownFormat(name, operator string, known []string) error {
 	l := strings.ToLower(name)
 	if l == "hive" {
 		return errs.New("_LEGACY_ERROR_TEMP_1187", "operation", map[string]string{"reading": "read", "writing": "write"}[operator])
@@ -157,7 +161,17 @@ func unknownFormat(name, operator string) error {
 	case "console", "noop", "rate", "rate-micro-batch", "jdbc", "text", "json", "csv", "memory":
 		return errs.New("_LEGACY_ERROR_TEMP_2049", "className", name, "operator", operator)
 	}
-	return errs.New("DATA_SOURCE_NOT_FOUND", "provider", name)
+	e := errs.New("DATA_SOURCE_NOT_FOUND", "provider", name)
+	best, least := "", len(name)/2+1
+	for _, k := range known {
+		if d := editDistance(k, l); d < least {
+			best, least = k, d
+		}
+	}
+	if best == "" {
+		return e
+	}
+	return e.WithHint("Did you mean `" + best + "`?")
 }
 
 // Names lists the formats of each kind, sorted: for completion and messages.
