@@ -130,23 +130,24 @@ func (o *menu) typing() bool { return false }
 
 func (o *menu) draw(v canvas.View, _ *model) {
 	n := len(o.m.Items)
-	w := safe.Width(o.m.Title) + 10
+	label, note := 0, 0
 	for _, x := range o.m.Items {
-		w = max(w, safe.Width(x.Label)+safe.Width(x.Note)+12)
+		label, note = max(label, safe.Width(x.Label)), max(note, safe.Width(x.Note))
 	}
 	foot := safe.Line("enter choose   esc no change")
 	if o.m.Remove != nil {
 		foot = "enter choose   x remove   esc no change"
 	}
-	w = max(w, safe.Width(foot)+6)
+	// Digit, label, note, a blank at the end, and the border with a blank on both sides.
+	w := max(safe.Width(o.m.Title)+10, safe.Width(foot)+6, 2+label+1+4)
+	if note > 0 {
+		w = max(w, 2+label+2+note+1+4)
+	}
 	h := min(n, max(3, v.H-8))
 	b := box(v, min(78, w), h+2, o.m.Title, "", foot)
 	from, to := o.list.Window(n, b.H)
-	label := b.W / 2
-	for _, x := range o.m.Items {
-		if safe.Width(x.Note) == 0 {
-			label = b.W - 4
-		}
+	if room := b.W - 2 - 2 - 1; note > 0 && label+note > room {
+		label = max(room-note, min(label, room/2)) // the longer of the two gives way
 	}
 	for i := from; i < to; i++ {
 		y := i - from
@@ -154,12 +155,12 @@ func (o *menu) draw(v canvas.View, _ *model) {
 		if i < 9 {
 			b.Put(0, y, widget.Linef("%d", i+1), canvas.Key|canvas.Bold)
 		}
-		lw := min(max(safe.Width(x.Label), label), b.W-2)
-		if x.Note != "" {
-			lw = min(lw, b.W-2-min(safe.Width(x.Note)+2, b.W/2))
+		if x.Note == "" {
+			b.Fit(2, y, b.W-3, x.Label, canvas.Text)
+		} else {
+			b.Fit(2, y, label, x.Label, canvas.Text)
+			b.Fit(2+label+2, y, b.W-label-5, x.Note, canvas.Muted)
 		}
-		b.Fit(2, y, lw, x.Label, canvas.Text)
-		b.Fit(2+lw+2, y, b.W-lw-4, x.Note, canvas.Muted)
 		if i == o.list.Cursor {
 			b.Paint(0, y, b.W, canvas.Cursor)
 		}

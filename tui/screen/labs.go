@@ -414,10 +414,30 @@ func (s *Labs) drawList(v canvas.View) {
 	if run > 0 {
 		l = widget.Plural(int64(run), "query") + " of " + text(s.sh.Lab.Name) + " running."
 	}
-	if s.sh.Lab.Folder != "" {
-		l += " Nothing is written outside " + text(s.sh.Lab.Folder) + "."
+	folder := s.sh.Lab.Folder
+	if folder == "" {
+		v.Fit(1, y+3, v.W-2, l, canvas.Muted)
+		return
+	}
+	const written = "Nothing is written outside "
+	if whole := l + " " + written + text(folder) + "."; safe.Width(whole) <= v.W-2 {
+		v.Put(1, y+3, whole, canvas.Muted)
+		return
 	}
 	v.Fit(1, y+3, v.W-2, l, canvas.Muted)
+	v.Put(1, y+4, written+tail(text(folder), v.W-2-len(written)-1)+".", canvas.Muted)
+}
+
+// tail is the end of a path on w cells: the end tells places apart, the beginning does not.
+func tail(path safe.Line, w int) safe.Line {
+	if safe.Width(path) <= w {
+		return path
+	}
+	rest := []rune(string(path))
+	for len(rest) > 0 && safe.Width(safe.Line(rest))+1 > w {
+		rest = rest[1:]
+	}
+	return safe.Ellipsis + safe.Line(rest)
 }
 
 func (s *Labs) drawEntry(v canvas.View, e *LabEntry) {

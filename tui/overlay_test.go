@@ -1,0 +1,38 @@
+package tui
+
+import (
+	"testing"
+
+	"streamlab/internal/safe"
+	"streamlab/tui/screen"
+	"streamlab/tui/screen/screentest"
+)
+
+func TestAMenuShowsItsNotesWhole(t *testing.T) {
+	d := newDriver(t, 80, 24, screentest.New())
+	d.m.apply(d.m.front(), screen.Effect{Menu: &screen.Menu{Title: "There is unsaved text of lab.yaml", Items: []screen.MenuItem{
+		{Label: "go on with it", Note: "typed 13:37:34, the file changed since"},
+		{Label: "leave it for another time", Note: "the file as it is on disk"},
+		{Label: "throw it away"}}}})
+	d.has("typed 13:37:34, the file changed since ", "leave it for another time", "the file as it is on disk", "3 throw it away")
+}
+
+func TestAMenuCutsTheLongerOfLabelAndNote(t *testing.T) {
+	d := newDriver(t, 80, 24, screentest.New())
+	long := "a label that is so long that it can never stand beside the note of its line, whole"
+	d.m.apply(d.m.front(), screen.Effect{Menu: &screen.Menu{Title: "choose", Items: []screen.MenuItem{
+		{Label: "short", Note: "and its note"}, {Label: "long", Note: "x"}, {Label: safe.Text(long, 0), Note: "noted"}}}})
+	d.has("and its note", "noted", "a label that is so long")
+}
+
+func TestTheLabsSayWhereIsWrittenWhateverThePath(t *testing.T) {
+	for _, size := range sizes[:3] {
+		b := screentest.New()
+		l := b.Lab()
+		l.Folder = "/home/somebody/a/very/long/path/to/the/labs/of/somebody/who/likes/order/shop-demo/.streamlab"
+		b.SetLab(l)
+		d := newDriver(t, size[0], size[1], b)
+		d.keys("4")
+		d.has("3 queries of shop-demo running.", "Nothing is written outside …", "/shop-demo/.streamlab.")
+	}
+}
