@@ -58,7 +58,10 @@ type anchorFile struct {
 	f      *os.File
 	last   anchor
 	sync   bool
-	flight *safego.Handle // nil if no write is on its way
+	beside *pageWriter        // nil: it is not to be synced, or the machine has no such writes
+	flight *safego.Handle     // of a write without it; nil if none is on its way
+	after  func(string) error // to be told of the end of a write by beside; nil if none is on its way
+	failed error              // of start, for wait
 }
 
 // createAnchor writes ANCHOR for a new checkpoint, both slots saying the same.
@@ -71,7 +74,8 @@ func createAnchor(dir string, a anchor) error {
 
 // openAnchor reads the newest good slot; ok is false if there is none.
 func openAnchor(dir string, sync bool) (f *anchorFile, ok bool, err error) {
-	file, err := os.OpenFile(filepath.Join(dir, "ANCHOR"), os.O_RDWR, 0)
+	path := filepath.Join(dir, "ANCHOR")
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return nil, false, err
 	}
@@ -83,6 +87,9 @@ func openAnchor(dir string, sync bool) (f *anchorFile, ok bool, err error) {
 			f.last, ok = a, true
 		}
 	}
+	if sync && n == len(buf) {
+		f.beside, _ = openPageWriter(path) // without it there is another way
+	}
 	return f, ok, nil
 }
 
@@ -90,20 +97,50 @@ func openAnchor(dir string, sync bool) (f *anchorFile, ok bool, err error) {
 func (f *anchorFile) start(a anchor, point func(string) error) {
 	a.seq = f.last.seq + 1
 	f.last = a
-	f.flight = safego.Go("anchor", func() error {
-		if err := point("anchor.before"); err != nil {
-			return err
+	if f.beside != nil || !f.sync {
+		f.failed = point("anchor.before")
+	}
+	switch {
+	case f.failed != nil:
+	case f.beside != nil:
+		err := f.beside.start(a.encode(), a.place())
+		if errors.Is(err, errNoQueue) {
+			f.plain(a, point)
+			return
 		}
-		if _, err := f.f.WriteAt(a.encode(), int64(a.seq%2)*slotSize); err != nil {
-			return err
-		}
-		if f.sync {
-			if err := unix.Fdatasync(int(f.f.Fd())); err != nil {
+		f.failed, f.after = err, point
+	case f.sync:
+		f.flight = safego.Go("anchor", func() error {
+			if err := point("anchor.before"); err != nil {
 				return err
 			}
+			return f.write(a, point)
+		})
+	default:
+		f.failed = f.write(a, point)
+	}
+}
+
+// plain gives up writing beside, and writes at once.
+func (f *anchorFile) plain(a anchor, point func(string) error) {
+	f.failed = errors.Join(f.beside.close(), f.write(a, point))
+	f.beside = nil
+}
+
+// place is the offset of the slot.
+func (a anchor) place() int64 { return int64(a.seq%2) * slotSize }
+
+// write returns when a is durable, if it has to be.
+func (f *anchorFile) write(a anchor, point func(string) error) error {
+	if _, err := f.f.WriteAt(a.encode(), a.place()); err != nil {
+		return err
+	}
+	if f.sync {
+		if err := unix.Fdatasync(int(f.f.Fd())); err != nil {
+			return err
 		}
-		return point("anchor.after")
-	})
+	}
+	return point("anchor.after")
 }
 
 // says reports whether the last anchor written tells of the same batches as a.
@@ -111,12 +148,33 @@ func (f *anchorFile) says(a anchor) bool {
 	return a.lastCommitted == f.last.lastCommitted && a.lastPlanned == f.last.lastPlanned
 }
 
+// wait ends start, and gives its error.
 func (f *anchorFile) wait() error {
-	if f == nil || f.flight == nil {
+	if f == nil {
 		return nil
 	}
-	err := f.flight.Wait()
-	f.flight = nil
+	if f.flight != nil {
+		err := f.flight.Wait()
+		f.flight = nil
+		return err
+	}
+	if after := f.after; after != nil {
+		f.after = nil
+		err := f.failed
+		if err == nil {
+			err = f.beside.wait()
+		}
+		switch {
+		case errors.Is(err, errNoQueue):
+			f.plain(f.last, after)
+		case err == nil:
+			f.failed = after("anchor.after")
+		default:
+			f.failed = err
+		}
+	}
+	err := f.failed
+	f.failed = nil
 	return err
 }
 
@@ -124,5 +182,5 @@ func (f *anchorFile) close() error {
 	if f == nil {
 		return nil
 	}
-	return errors.Join(f.wait(), f.f.Close())
+	return errors.Join(f.wait(), f.beside.close(), f.f.Close())
 }
