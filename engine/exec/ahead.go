@@ -10,7 +10,8 @@ import (
 
 // ahead computes the parts of something on other goroutines before they are asked for, in order, a bounded
 // number of parts in front of the reader. A part that nobody has begun is left to its reader, so parts may be
-// asked for in any order, and the reader's goroutine works too.
+// asked for in any order. A reader whose part is not done computes others while it waits, so that its core
+// works too.
 type ahead[T any] struct {
 	compute func(w, p int) (T, error)
 
@@ -54,24 +55,28 @@ func (a *ahead[T]) work(w int) error {
 			a.moved.Wait()
 			continue
 		}
-		p := &a.parts[a.next]
-		n := a.next
-		p.claimed = true
-		a.mu.Unlock()
-		var out T
-		err := safego.Call("part", func() (err error) {
-			out, err = a.compute(w, n)
-			return err
-		})
-		a.mu.Lock()
-		p.out, p.err, p.done = out, err, true
-		a.moved.Broadcast()
+		a.run(w, a.next)
 	}
 }
 
-// take gives part n if it was computed or is being computed; otherwise mine says that the caller does it.
-// A part is given once.
-func (a *ahead[T]) take(n int) (out T, mine bool, err error) {
+// run computes part n, which nobody has begun. The caller holds the lock, which is free meanwhile.
+func (a *ahead[T]) run(w, n int) {
+	p := &a.parts[n]
+	p.claimed = true
+	a.mu.Unlock()
+	var out T
+	err := safego.Call("part", func() (err error) {
+		out, err = a.compute(w, n)
+		return err
+	})
+	a.mu.Lock()
+	p.out, p.err, p.done = out, err, true
+	a.moved.Broadcast()
+}
+
+// take gives part n if it was computed or is being computed; otherwise mine says that the caller does it. Until
+// it is done the caller computes other parts as worker w. A part is given once.
+func (a *ahead[T]) take(w, n int) (out T, mine bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.consumed++
@@ -82,7 +87,14 @@ func (a *ahead[T]) take(n int) (out T, mine bool, err error) {
 		return out, true, nil
 	}
 	for !p.done {
-		a.moved.Wait()
+		for a.next < len(a.parts) && a.parts[a.next].claimed {
+			a.next++
+		}
+		if a.stopped || a.next == len(a.parts) || a.next >= a.consumed+a.window {
+			a.moved.Wait()
+			continue
+		}
+		a.run(w, a.next)
 	}
 	out, err = p.out, p.err
 	var none T
@@ -129,7 +141,7 @@ func (r *run) inOrder(child operator, s types.Schema, parts int, fn func(p int, 
 	})
 	defer a.stop()
 	for p := range parts {
-		buf, mine, err := a.take(p)
+		buf, mine, err := a.take(0, p)
 		switch {
 		case err != nil:
 		case mine:

@@ -67,3 +67,25 @@ func TestWorkersKeepOrder(t *testing.T) {
 		}
 	}
 }
+
+// Who waits for a part works on the next one meanwhile.
+func TestReaderComputesWhileItWaits(t *testing.T) {
+	begun, other := make(chan struct{}), make(chan int, 1)
+	a := runAhead("test", 2, []int{1}, func(w, p int) (int, error) {
+		if p == 1 {
+			other <- w
+			return p, nil
+		}
+		close(begun)
+		w = <-other // of the part that comes after
+		return 100 + w, nil
+	})
+	defer a.stop()
+	<-begun
+	for p, want := range []int{107, 1} {
+		got, mine, err := a.take(7, p)
+		if got != want || mine || err != nil {
+			t.Errorf("part %d: %d, mine %v, %v; want %d", p, got, mine, err, want)
+		}
+	}
+}

@@ -370,7 +370,9 @@ func (x *result) String() string { return "part " + strconv.Itoa(x.part) }
 func (x *result) Rows(ctx context.Context) columnar.Rows {
 	if a := x.p.early; a != nil && x.err == nil && !x.taken {
 		x.taken = true
-		rows, mine, err := a.take(x.part)
+		w := x.p.acquire()
+		rows, mine, err := a.take(w, x.part)
+		x.p.release(w)
 		if err != nil && columnar.WantsUntilError(ctx) {
 			return x.untilError(ctx, 0, err)
 		}
