@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -535,6 +536,7 @@ func (m *model) do(c screen.Command) tea.Cmd {
 		c.Verb == screen.AcceptLoss || c.Verb == screen.Discard) {
 		return m.say("read-only: stored data is not changed")
 	}
+	m.note(screen.Info, asked(c))
 	m.fast = m.clock().Add(2 * time.Second)
 	ctx := m.ctx
 	return tea.Batch(m.tick(), func() tea.Msg {
@@ -546,8 +548,33 @@ func (m *model) do(c screen.Command) tea.Cmd {
 	})
 }
 
+// note makes an event of what the user did or was told, so that nothing has to be read while it lasts.
+func (m *model) note(l screen.Level, t string) {
+	if n := m.sh.Events.Len(); t == "" || n > 0 && m.sh.Events.At(n-1).Message == t {
+		return // said just now
+	}
+	e := screen.Event{Time: m.sh.Now, Level: l, Query: "workspace", Batch: -1, Message: t}
+	m.sh.Events.Note(e)
+	if w, ok := m.sh.Bench.(screen.Noter); ok {
+		w.Note(e)
+	}
+}
+
+// asked tells the command in the words of the events.
+func asked(c screen.Command) string {
+	t := string(c.Verb)
+	switch {
+	case c.Verb == screen.RunStep:
+		return fmt.Sprintf("%s %d", t, c.Step+1)
+	case c.Query != "":
+		return t + " " + c.Query
+	}
+	return t
+}
+
 func (m *model) say(t safe.Line) tea.Cmd {
 	m.toast, m.dirty = t, true
+	m.note(screen.Info, string(t))
 	m.toastN++
 	n := toastMsg(m.toastN)
 	return m.timer(4*time.Second, func(time.Time) tea.Msg { return n })

@@ -88,8 +88,12 @@ func (c *confirm) draw(v canvas.View, _ *model) {
 }
 
 func (c *confirm) key(m *model, k widget.Key) tea.Cmd {
+	answered := func(word string) {
+		m.note(screen.Info, strings.TrimSuffix(string(c.q.Title), "?")+": "+word)
+	}
 	do := func() tea.Cmd {
 		m.close()
+		answered("yes")
 		if c.yes != nil {
 			return c.yes()
 		}
@@ -99,6 +103,7 @@ func (c *confirm) key(m *model, k widget.Key) tea.Cmd {
 		switch k.Name {
 		case "esc":
 			m.close()
+			answered("no")
 		case "enter":
 			if safe.Text(c.name.Text(), 400) == c.q.Name {
 				return do()
@@ -115,6 +120,7 @@ func (c *confirm) key(m *model, k widget.Key) tea.Cmd {
 		return do()
 	case "n", "N", "esc", "enter", "q":
 		m.close()
+		answered("no")
 	}
 	return nil
 }

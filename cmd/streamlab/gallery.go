@@ -179,6 +179,9 @@ func (g *gallery) Open(ctx context.Context, path string) (screen.Workbench, erro
 	if err != nil {
 		return nil, err
 	}
+	if b.conf, err = g.wright.a.settings(); err != nil {
+		return nil, err
+	}
 	w, err := g.wright.a.openWith(ctx, p, engine.Config{Out: io.Discard, Console: func(q string) io.Writer { return b.console(q) }})
 	if err != nil {
 		if list := lab.Problems(err); len(list) > 0 {
@@ -186,10 +189,8 @@ func (g *gallery) Open(ctx context.Context, path string) (screen.Workbench, erro
 		}
 		return nil, err
 	}
+	b.log = logEvents(w)
 	b.w, b.lesson, b.learning, b.crashes = w, g.wright.a.newLesson(w, g.learning), g.learning, g.crashDesk
-	if b.conf, err = g.wright.a.settings(); err != nil {
-		return nil, err
-	}
 	if !g.noStart {
 		// A refused query shows its refusal on its own line; the others run.
 		_ = w.StartAll(ctx, lab.StartOptions{})

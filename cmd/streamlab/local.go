@@ -37,6 +37,7 @@ type localLab struct {
 	crashes   *crashDesk
 	modes     *modesRun // behind the screen of output modes; nil: none
 
+	log   *eventLog
 	file  fileWatch
 	play  sync.Mutex // held while a step is played
 	files sync.Mutex // held while a file of statements is written
@@ -213,29 +214,19 @@ func (b *localLab) Events(after int64) ([]screen.Event, int64) {
 	list, newest := b.w.Session().Events(after)
 	out := make([]screen.Event, 0, len(list))
 	for _, e := range list {
-		x := screen.Event{Seq: e.Seq, Time: e.Time, Query: e.Name, Batch: -1, Message: e.Text, Level: screen.Info}
-		switch e.Kind {
-		case engine.QueryProgress:
-			x.Level, x.Batch = screen.Debug, e.Progress.BatchID
-			if e.Progress.NumInputRows > 0 {
-				x.Level = screen.Info
-			}
-		case engine.QueryIdle:
-			x.Level = screen.Debug
-		case engine.Notice:
-			x.Level = screen.Warn
-		case engine.QueryTerminated:
-			if e.Exception != "" {
-				x.Level = screen.Error
-				if q := b.w.Query(e.Name); q != nil && q.RunID() == e.RunID {
-					x.Err = asError(q.Exception())
-				}
+		x := screen.Event{Seq: e.Seq, Time: e.Time, Query: e.Name, Message: e.Text}
+		if x.Level, x.Batch = levelOf(e); x.Level == screen.Error {
+			if q := b.w.Query(e.Name); q != nil && q.RunID() == e.RunID {
+				x.Err = asError(q.Exception())
 			}
 		}
 		out = append(out, x)
 	}
 	return out, newest
 }
+
+// Note writes an event of the screens to the log of the workspace.
+func (b *localLab) Note(e screen.Event) { b.log.note(e) }
 
 func (b *localLab) door() *memory.DB { return memory.Door(b.w.Session().Workspace()) }
 
@@ -342,5 +333,7 @@ func (b *localLab) Close(ctx context.Context) error {
 	if modes != nil {
 		_ = modes.close() // a scratch of ours
 	}
-	return b.w.Close()
+	err := b.w.Close()
+	b.log.end()
+	return err
 }

@@ -315,7 +315,7 @@ func (a *app) root() *cobra.Command {
 	look.flags(c)
 	c.AddCommand(newRunCommand(a), newValidateCommand(a), newExplainCommand(a), newSQLCommand(a), newDeltaCommand(a), newStatusCommand(a),
 		newProgressCommand(a), newCheckpointCommand(a), newLabCommand(a), newModesCommand(a), newCrashCommand(a), newFilesCommand(a), newBenchCommand(a), newDocsCommand(a), newDoctorCommand(a), newConfigCommand(a), newVersionCommand(a))
-	c.AddCommand(newTraceCommand(a))
+	c.AddCommand(newTraceCommand(a), newEventsCommand(a))
 	for _, docs := range c.Commands() {
 		if docs.Name() == "docs" {
 			a.addReference(docs)

@@ -56,6 +56,8 @@ func (a *app) runLab(ctx context.Context, path string, names []string, o runOpti
 	if err != nil {
 		return err
 	}
+	log := logEvents(w)
+	defer log.end() // after the workbench is closed, with what its end tells
 	defer w.Close()
 	start := lab.StartOptions{MaxBatches: o.batches}
 	switch {

@@ -98,14 +98,14 @@ func (a *app) statements(texts, files []string) ([]string, error) {
 // sqliteSQL asks the memory tables of a lab, or of the current folder.
 func (a *app) sqliteSQL(ctx context.Context, args, statements []string) error {
 	dir := ".streamlab"
-	var views []memory.View
+	views := []memory.View{storedEvents(dir, "")}
 	if len(args) == 1 {
 		l, err := a.load(args[0])
 		if err != nil {
 			return err
 		}
 		dir = filepath.Join(l.Dir, ".streamlab")
-		views = a.storedViews(args[0])
+		views = append(a.storedViews(args[0]), storedEvents(dir, filepath.Base(l.File)))
 	}
 	door := memory.Door(dir)
 	for _, s := range statements {
@@ -126,9 +126,8 @@ func (a *app) sqliteSQL(ctx context.Context, args, statements []string) error {
 	return nil
 }
 
-// storedViews are batches and events of a lab that nobody runs here: batches from the reports that
-// checkpoints keep, events from those of this process, which has none. A checkpoint that is in use is left out
-// and said so.
+// storedViews is the view batches of a lab that nobody runs here, from the reports that checkpoints keep. A
+// checkpoint that is in use is left out and said so.
 func (a *app) storedViews(path string) []memory.View {
 	return []memory.View{{Name: "batches", Columns: batchColumns, Rows: func(ctx context.Context) ([][]any, error) {
 		w, err := a.openWith(ctx, path, engine.Config{Out: io.Discard})
@@ -162,7 +161,7 @@ func (a *app) storedViews(path string) []memory.View {
 			}
 		}
 		return out, nil
-	}}, {Name: "events", Columns: eventColumns, Rows: func(context.Context) ([][]any, error) { return nil, nil }}}
+	}}}
 }
 
 func (a *app) sparkSQL(ctx context.Context, args []string, statements []string) error {

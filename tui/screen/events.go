@@ -22,7 +22,7 @@ type Events struct {
 }
 
 type eventsKey struct {
-	seen         int64
+	last         int64
 	n            int
 	level        Level
 	only, filter string
@@ -39,7 +39,7 @@ func (s *Events) Wake() Effect     { return Effect{} }
 // rows filters the events; the answer is kept until something changes.
 func (s *Events) rows() []int {
 	log := &s.sh.Events
-	k := eventsKey{log.Seen, log.Len(), s.level, s.only, s.filter}
+	k := eventsKey{log.last, log.Len(), s.level, s.only, s.filter}
 	if k == s.key && s.shown != nil {
 		return s.shown
 	}

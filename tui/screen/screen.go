@@ -296,10 +296,11 @@ func (s *Shared) zone() *time.Location {
 	return s.Zone
 }
 
-// EventLog keeps the last events.
+// EventLog keeps the last events, those of the workbench itself among them. It numbers them anew.
 type EventLog struct {
 	events []Event
-	Seen   int64 // newest number
+	last   int64 // newest number of the log
+	Seen   int64 // newest number of the opened lab's events
 }
 
 // MaxEvents is how many events are kept.
@@ -307,11 +308,22 @@ const MaxEvents = 5000
 
 // Add appends events, oldest first, and forgets what is too much.
 func (l *EventLog) Add(evs []Event, seen int64) {
-	l.events = append(l.events, evs...)
+	l.append(evs)
+	l.Seen = seen
+}
+
+// Note appends an event of the workbench itself.
+func (l *EventLog) Note(e Event) { l.append([]Event{e}) }
+
+func (l *EventLog) append(evs []Event) {
+	for _, e := range evs {
+		l.last++
+		e.Seq = l.last
+		l.events = append(l.events, e)
+	}
 	if n := len(l.events) - MaxEvents; n > 0 {
 		l.events = append(l.events[:0:0], l.events[n:]...)
 	}
-	l.Seen = seen
 }
 
 // Len is the number of kept events; At gives one, oldest first.

@@ -282,6 +282,12 @@ type Event struct {
 	Err     *errs.Error
 }
 
+// A Noter is a workbench that keeps what the user did and was told, beside what its queries tell.
+type Noter interface {
+	// Note keeps an event of the screens; it returns at once.
+	Note(e Event)
+}
+
 // Verb is what a Command asks for.
 type Verb string
 
