@@ -39,6 +39,7 @@ type Input struct {
 	Path     string // for messages
 	From, To int64  // bytes; To 0 is the end. Parts of compressed files and of documents are whole files.
 	Rows     int    // how many rows are many; 0: 16,384
+	Lent     bool   // Parquet: vectors are not looked at after give has returned
 	Open     func() (File, error)
 }
 

@@ -2,6 +2,7 @@ package codec
 
 import (
 	"encoding/binary"
+	"io"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/parquet"
@@ -18,9 +19,13 @@ type parquetLeaf struct {
 	index          int // among the leaves of the file
 	node           *schema.PrimitiveNode
 	maxDef, maxRep int16
+	flat           *flatColumn // reads the chunk; nil: chunk does
 	chunk          file.ColumnChunkReader
-	left           int64 // levels that the chunk still has, by its own account
-	empty          int   // pages without rows that came last
+	lends          bool    // vectors need not outlive the next batch
+	full           bool    // flat: every row of the batch has a value, and def is not set
+	offs           []int32 // flat: ends, with a 0 before them
+	left           int64   // levels that the chunk still has, by its own account
+	empty          int     // pages without rows that came last
 	ended          bool
 
 	// levels [0, used) are the rows of this batch; what is behind them belongs to the next one.
@@ -40,8 +45,12 @@ type parquetLeaf struct {
 	ends  []int32 // where each ends
 }
 
-// begin starts with the column chunk of a row group.
-func (l *parquetLeaf) begin(g *file.RowGroupReader) error {
+// begin starts with a row of a row group; chunks that only the library reads begin with their first.
+func (l *parquetLeaf) begin(f io.ReaderAt, g *file.RowGroupReader, row int64) error {
+	if m, err := g.MetaData().ColumnChunk(l.index); err == nil && flatReadable(m, l) {
+		l.flat = newFlatColumn(f, m, l)
+		return l.flat.seek(row)
+	}
 	c, err := g.Column(l.index)
 	if err != nil {
 		return err
@@ -54,15 +63,27 @@ func (l *parquetLeaf) begin(g *file.RowGroupReader) error {
 		return err
 	}
 	l.chunk, l.ended, l.left = c, false, m.NumValues()
-	l.levels, l.used, l.values, l.usedVal = 0, 0, 0, 0
+	l.levels, l.used, l.values, l.usedVal, l.full = 0, 0, 0, 0, false
 	l.data, l.ends = make([]byte, 0, len(l.data)), l.ends[:0] // vectors own the old bytes
 	return nil
+}
+
+// end gives back what reading a row group has used.
+func (l *parquetLeaf) end() {
+	if l.flat != nil {
+		l.flat.release()
+		l.flat = nil
+		l.i32, l.i64, l.i96, l.f32, l.f64, l.data, l.ends, l.offs = nil, nil, nil, nil, nil, nil, nil, nil
+	}
 }
 
 const levelsAtOnce = 8192
 
 // load makes the next n rows the batch.
 func (l *parquetLeaf) load(n int) error {
+	if l.flat != nil {
+		return l.flat.load(l, n)
+	}
 	l.drop()
 	rows, at := 0, 0
 	for {
@@ -276,7 +297,7 @@ func slots(def []int16, base int16) int {
 func place[T any](l *parquetLeaf, base int16, v *columnar.Vec, src []T, own bool) []T {
 	if v.Len == len(src) {
 		v.Valid = nil
-		if own {
+		if own || l.lends && l.flat != nil {
 			return src
 		}
 		return append(make([]T, 0, len(src)), src...)
@@ -305,7 +326,7 @@ func int96Micros(x parquet.Int96) int64 {
 func (l *parquetLeaf) vector(p *parquetNode) (*columnar.Vec, error) {
 	v := &columnar.Vec{Type: p.t, Phys: columnar.PhysicalOf(p.t)}
 	n := l.usedVal
-	if l.maxDef == 0 {
+	if l.maxDef == 0 || l.full {
 		v.Len = l.used
 	} else {
 		v.Len = slots(l.def[:l.used], p.base)
@@ -373,6 +394,10 @@ func (l *parquetLeaf) texts(v *columnar.Vec, base int16, n int) {
 		end = l.ends[n-1]
 	}
 	v.Data = l.data[:end:end]
+	if l.lends && l.flat != nil && v.Len == n {
+		v.Off = l.offs
+		return
+	}
 	v.Off = make([]int32, v.Len+1)
 	if v.Len == n {
 		copy(v.Off[1:], l.ends[:n])

@@ -10,7 +10,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/arrow-go/v18/parquet/schema"
 
 	"streamlab/columnar"
@@ -451,7 +450,7 @@ func (p *parquetNode) list() (*columnar.Vec, error) {
 func (p *parquetNode) structure() (*columnar.Vec, error) {
 	l := p.leaf
 	v := &columnar.Vec{Type: p.t, Phys: columnar.PhysicalOf(p.t)}
-	if l.maxDef == 0 {
+	if l.maxDef == 0 || l.full {
 		v.Len = l.used
 	} else {
 		v.Valid = make([]uint64, columnar.Words(l.used))
@@ -499,8 +498,8 @@ func (r *Reader) ReadParquet(ctx context.Context, in Input, tests []columnar.Tes
 	return ReadParquetColumns(ctx, in, r.Columns(), names, tests, give)
 }
 
-// ReadParquetColumns reads the row groups of a file whose middle lies in the part, leaving out those that, by
-// their statistics, hold no row that passes tests, whose columns are positions in columns. give gets the
+// ReadParquetColumns reads the rows of a file that lie in the part, see rowsOfPart, leaving out row groups that,
+// by their statistics, hold no row that passes tests, whose columns are positions in columns. give gets the
 // columns, the number of the first row in the file, and the number of rows. Columns that the file does not
 // have are null. Errors: FAILED_READ_FILE, those of give and of in.Open.
 func ReadParquetColumns(ctx context.Context, in Input, columns types.Schema, names ParquetNames, tests []columnar.Test,
@@ -533,16 +532,19 @@ func (p *Parquet) read(ctx context.Context, columns types.Schema, names ParquetN
 			return err
 		}
 	}
+	for _, l := range pl.order {
+		l.lends = in.Lent
+	}
 	first := int64(0)
 	for g := range meta.NumRowGroups() {
 		m := meta.RowGroup(g)
 		rows := m.NumRows()
-		mine, err := inPart(m, in)
+		from, to, err := rowsOfPart(p.source, m, pl.order, in)
 		if err != nil {
 			return err
 		}
-		if mine && !p.skip(m, nodes, tests) {
-			if err := p.group(ctx, p.r.RowGroup(g), pl, nodes, first, rows, give); err != nil {
+		if from < to && !p.skip(m, nodes, tests) {
+			if err := p.group(ctx, p.r.RowGroup(g), pl, nodes, first, from, to, give); err != nil {
 				return err
 			}
 		}
@@ -551,33 +553,15 @@ func (p *Parquet) read(ctx context.Context, columns types.Schema, names ParquetN
 	return nil
 }
 
-func inPart(m *metadata.RowGroupMetaData, in Input) (bool, error) {
-	if in.From == 0 && in.To == 0 || m.NumColumns() == 0 {
-		return true, nil
-	}
-	c, err := m.ColumnChunk(0)
-	if err != nil {
-		return false, err
-	}
-	at := c.DataPageOffset()
-	if c.HasDictionaryPage() && c.DictionaryPageOffset() > 0 {
-		at = min(at, c.DictionaryPageOffset())
-	}
-	size := m.TotalCompressedSize()
-	if size == 0 {
-		size = m.TotalByteSize()
-	}
-	at += size / 2
-	return at >= in.From && (in.To == 0 || at < in.To), nil
-}
-
-func (p *Parquet) group(ctx context.Context, g *file.RowGroupReader, pl *parquetPlan, nodes []*parquetNode, first, rows int64, give func([]*columnar.Vec, int64, int) error) error {
+// group reads rows done to rows of a row group, which begins with row first of the file.
+func (p *Parquet) group(ctx context.Context, g *file.RowGroupReader, pl *parquetPlan, nodes []*parquetNode, first, done, rows int64, give func([]*columnar.Vec, int64, int) error) error {
 	for _, l := range pl.order {
-		if err := l.begin(g); err != nil {
+		defer l.end()
+		if err := l.begin(p.source, g, done); err != nil {
 			return err
 		}
 	}
-	for done := int64(0); done < rows; {
+	for done < rows {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

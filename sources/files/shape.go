@@ -510,7 +510,7 @@ func (p *part) read(ctx context.Context, lent bool, give func(cols []*columnar.V
 		if p.leftOut(folder) {
 			continue
 		}
-		err := p.chunk(ctx, d, c, folder, many, later, give)
+		err := p.chunk(ctx, d, c, folder, lent, many, later, give)
 		if err == nil {
 			continue
 		}
@@ -534,7 +534,7 @@ func (p *part) leftOut(folder []*columnar.Vec) bool {
 }
 
 // chunk reads one chunk: records of text go into d, of which many are many, whole files and Parquet to give.
-func (p *part) chunk(ctx context.Context, d codec.Decoder, c chunk, folder []*columnar.Vec, many int, later func() error,
+func (p *part) chunk(ctx context.Context, d codec.Decoder, c chunk, folder []*columnar.Vec, lent bool, many int, later func() error,
 	give func(cols []*columnar.Vec, n int) error) error {
 	if isBinary(p.format) {
 		cols, err := p.binary(c.file)
@@ -544,7 +544,9 @@ func (p *part) chunk(ctx context.Context, d codec.Decoder, c chunk, folder []*co
 		return give(p.join(cols, folder, c, 0, 1), 1)
 	}
 	if p.format == "parquet" {
-		return p.reader.ReadParquet(ctx, p.input(c.file, c.from, c.to), p.tests, func(cols []*columnar.Vec, first int64, n int) error {
+		in := p.input(c.file, c.from, c.to)
+		in.Lent = lent
+		return p.reader.ReadParquet(ctx, in, p.tests, func(cols []*columnar.Vec, first int64, n int) error {
 			return give(p.join(cols, folder, c, first, n), n)
 		})
 	}
