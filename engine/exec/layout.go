@@ -528,7 +528,7 @@ func (l *layout) isNull(r *columnar.Records, g uint32, off, c int) bool {
 func (e *encoder) encodeGroups(t *table, groups []uint32) {
 	e.encodeWords(t, groups)
 	for k, g := range groups {
-		e.hash[k] = *(*uint64)(t.rec.Ptr(g, recHash))
+		e.hash[k] = t.hash(g)
 	}
 }
 

@@ -133,7 +133,7 @@ func (s *panedState) spread(o *stateAggregate) error {
 				}
 			}
 			for _, w := range m.groups {
-				to := o.ranges[rangeOf(*(*uint64)(t.rec.Ptr(w, recHash)))]
+				to := o.ranges[rangeOf(t.hash(w))]
 				if err := to.m.merge(to.t, t, []uint32{w}, nil); err != nil {
 					return err
 				}

@@ -265,7 +265,7 @@ func (x *paneFold) divide() {
 	at := x.t.extraAt() - 8
 	for g := range uint32(x.t.rec.Len()) {
 		x.low = min(x.low, *(*int64)(x.t.rec.Ptr(g, at)))
-		i := rangeOf(*(*uint64)(x.t.rec.Ptr(g, recHash)))
+		i := rangeOf(x.t.hash(g))
 		x.byRange[i] = append(x.byRange[i], g)
 	}
 }

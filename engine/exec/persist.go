@@ -219,7 +219,7 @@ func (o *dedup) divideFirst() {
 	var moved [ranges][]uint32
 	any := false
 	for _, g := range from.groups(nil) {
-		if i := rangeOf(*(*uint64)(from.rec.Ptr(g, recHash))); i != 0 {
+		if i := rangeOf(from.hash(g)); i != 0 {
 			moved[i], any = append(moved[i], g), true
 		}
 	}

@@ -137,7 +137,7 @@ func (p *partialFold) fold(r *run, child operator, w, from, to int) error {
 		}
 	}
 	for g := range uint32(p.t.rec.Len()) {
-		i := rangeOf(*(*uint64)(p.t.rec.Ptr(g, recHash)))
+		i := rangeOf(p.t.hash(g))
 		p.byRange[i] = append(p.byRange[i], g)
 	}
 	return p.account(r)

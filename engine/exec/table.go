@@ -2,22 +2,23 @@ package exec
 
 import (
 	"math/bits"
+	"sync/atomic"
 	"unsafe"
 
 	"streamlab/columnar"
 )
 
-// A table finds the record of a key. Slots hold half of the key's hash and the group id plus one; probing is
-// linear, load is at most one half. Groups touched in a batch stand in dirty in the order of first touch,
-// groups removed in dead, so that saving costs what changed. A table belongs to one worker.
+// A table finds the record of a key. Slots hold the upper half of the key's hash and the group id plus one;
+// probing is linear, load is at most three quarters. Groups touched in a batch stand in dirty in the order of
+// first touch, groups removed in dead, so that saving costs what changed. A table belongs to one worker.
 //
-// A record is: hash u64, epoch u32, flags u32, the key's words, then what the owner needs.
+// A record is: the upper half of the hash u32, epoch and flagLive u32, the key's words, then what the owner needs.
+// The lower half of a hash decides nothing.
 type table struct {
 	rec     *columnar.Records
 	lay     *layout
 	slots   []uint64
-	shift   uint
-	salt    uint64 // of this size of table: a smaller table orders keys differently
+	salt    uint64 // of this table: others order keys differently
 	used    int    // slots that are not empty, cleared ones included
 	live    int
 	free    []uint32 // records to use again
@@ -33,18 +34,22 @@ type table struct {
 
 const (
 	recHash   = 0
-	recEpoch  = 8
-	recFlags  = 12
-	recKey    = 16
-	flagLive  = 1
+	recEpoch  = 4
+	recKey    = 8
+	flagLive  = 1 << 31
+	lastEpoch = flagLive - 1
 	noGroup   = ^uint32(0)
 	slotGone  = uint64(noGroup) // a cleared slot: probing goes on behind it
 	firstSize = 64
 )
 
+// salts counts tables, to salt each in its own way.
+var salts atomic.Uint64
+
 // newTable makes an empty table for keys of a layout with extra bytes behind the key.
 func newTable(l *layout, extra int) *table {
 	t := &table{rec: columnar.NewRecords(recKey + l.words*8 + extra), lay: l, epoch: 1}
+	t.salt = mulA*(2*salts.Add(1)+1) | 1
 	t.resize(firstSize)
 	return t
 }
@@ -53,12 +58,10 @@ func newTable(l *layout, extra int) *table {
 func (t *table) extraAt() int { return recKey + t.lay.words*8 }
 
 // resize gives the table other slots. It looks at no record: the place of a group follows from the half of its
-// hash that its slot has, so growing is a pass over the slots and not a cache miss a group.
+// hash that its slot has. Nor does it jump about: a bigger table has the groups in nearly the same order.
 func (t *table) resize(size int) {
 	old := t.slots
 	t.slots = make([]uint64, size)
-	t.shift = uint(64 - bits.Len(uint(size-1)))
-	t.salt = (mulA * (2*uint64(bits.Len(uint(size))) + 1)) | 1
 	t.used = t.live
 	for _, s := range old {
 		if s != 0 && s != slotGone {
@@ -67,28 +70,61 @@ func (t *table) resize(size int) {
 	}
 }
 
-// home is the first slot that is tried for a hash, or for a slot's text of it.
-func (t *table) home(h uint64) uint64 { return h >> 32 * t.salt >> t.shift }
+// home is the first slot that is tried for a hash, or for a slot's text of it. Slots are in the order of the
+// salted hash, whatever their number, which need not be a power of two.
+func (t *table) home(h uint64) int {
+	return int(h >> 32 * t.salt >> 32 * uint64(len(t.slots)) >> 32)
+}
+
+// next is the slot that is tried after slot i.
+func (t *table) next(i int) int {
+	if i++; i == len(t.slots) {
+		return 0
+	}
+	return i
+}
 
 // enter puts a group's slot where it belongs.
 func (t *table) enter(s uint64) {
-	mask := uint64(len(t.slots) - 1)
 	i := t.home(s)
 	for t.slots[i] != 0 {
-		i = (i + 1) & mask
+		i = t.next(i)
 	}
 	t.slots[i] = s
 }
 
-// reserve makes room for n more groups.
-func (t *table) reserve(n int) {
-	if (t.used+n)*2 <= len(t.slots) {
-		return
-	}
-	size := max(len(t.slots), firstSize)
-	for (t.live+n)*2 > size {
+// slotOf is the text of the slot of a group.
+func slotOf(h uint64, g uint32) uint64 { return h&^0xffffffff | uint64(g+1) }
+
+// hash is the upper half of a group's hash, where a hash has it.
+func (t *table) hash(g uint32) uint64 { return uint64(*(*uint32)(t.rec.Ptr(g, recHash))) << 32 }
+
+// epochOf is the batch that touched a group last, with flagLive.
+func (t *table) epochOf(g uint32) *uint32 {
+	return (*uint32)(unsafe.Add(t.rec.Ptr(g, recHash), recEpoch))
+}
+
+// roomFor says whether that many groups fit into that many slots.
+func roomFor(groups, slots int) bool { return groups <= slots/4*3 }
+
+// slotsFor is the least number of slots for that many groups. They are powers of two and what is halfway between.
+func slotsFor(groups int) int {
+	size := firstSize
+	for !roomFor(groups, size) {
 		size *= 2
 	}
+	if half := size / 4 * 3; size > firstSize && roomFor(groups, half) {
+		return half
+	}
+	return size
+}
+
+// reserve makes room for n more groups.
+func (t *table) reserve(n int) {
+	if roomFor(t.used+n, len(t.slots)) {
+		return
+	}
+	size := slotsFor(t.live + n)
 	if size > firstSize && size < 1<<20 {
 		size *= 2 // growing costs more than slots
 	}
@@ -105,11 +141,10 @@ func (t *table) upsert(e *encoder, out []uint32) (created int) {
 	t.reserve(n)
 	before := t.live
 	t.probe(e)
-	mask := uint64(len(t.slots) - 1)
 	for k := range n {
 		h := e.hash[k]
-		i := uint64(e.pos[k])
-		gone := int64(-1)
+		i := int(e.pos[k])
+		gone := -1
 		var g uint32
 		found := false
 		for {
@@ -121,16 +156,16 @@ func (t *table) upsert(e *encoder, out []uint32) (created int) {
 					t.fresh = append(t.fresh, g)
 				}
 				if gone >= 0 {
-					i = uint64(gone)
+					i = gone
 				} else {
 					t.used++
 				}
-				t.slots[i] = h&^0xffffffff | uint64(g+1)
+				t.slots[i] = slotOf(h, g)
 				break
 			}
 			if s == slotGone {
 				if gone < 0 {
-					gone = int64(i)
+					gone = i
 				}
 			} else if (s^h)>>32 == 0 {
 				g = uint32(s) - 1
@@ -139,15 +174,14 @@ func (t *table) upsert(e *encoder, out []uint32) (created int) {
 					break
 				}
 			}
-			i = (i + 1) & mask
+			i = t.next(i)
 		}
 		out[k] = g
 		if found && t.onlyNew {
 			continue
 		}
-		ep := (*uint32)(unsafe.Add(t.rec.Ptr(g, 8), recEpoch-8))
-		if *ep != t.epoch {
-			*ep = t.epoch
+		if ep := t.epochOf(g); *ep != t.epoch|flagLive {
+			*ep = t.epoch | flagLive
 			t.dirty = append(t.dirty, g)
 		}
 	}
@@ -177,10 +211,9 @@ func (t *table) probe(e *encoder) {
 // find gives the groups of the encoder's rows, noGroup where there is none.
 func (t *table) find(e *encoder, out []uint32) {
 	t.probe(e)
-	mask := uint64(len(t.slots) - 1)
 	for k := range e.n {
 		h := e.hash[k]
-		i := uint64(e.pos[k])
+		i := int(e.pos[k])
 		g := noGroup
 		for {
 			s := t.slots[i]
@@ -191,7 +224,7 @@ func (t *table) find(e *encoder, out []uint32) {
 				g = uint32(s) - 1
 				break
 			}
-			i = (i + 1) & mask
+			i = t.next(i)
 		}
 		out[k] = g
 	}
@@ -207,8 +240,8 @@ func (t *table) add(h uint64) uint32 {
 	} else {
 		g = t.rec.Add()
 	}
-	p := (*[2]uint64)(t.rec.Ptr(g, recHash))
-	p[0], p[1] = h, flagLive<<32
+	*(*uint32)(t.rec.Ptr(g, recHash)) = uint32(h >> 32)
+	*t.epochOf(g) = flagLive
 	t.live++
 	return g
 }
@@ -216,37 +249,33 @@ func (t *table) add(h uint64) uint32 {
 // link enters a record that add made and whose key is written.
 func (t *table) link(g uint32) {
 	t.reserve(1)
-	h := *(*uint64)(t.rec.Ptr(g, recHash))
-	t.enter(h&^0xffffffff | uint64(g+1))
+	t.enter(slotOf(t.hash(g), g))
 	t.used++
 }
 
-func (t *table) isLive(g uint32) bool { return *(*uint64)(t.rec.Ptr(g, 8))>>32&flagLive != 0 }
+func (t *table) isLive(g uint32) bool { return *t.epochOf(g)&flagLive != 0 }
 
 // mark puts a group on the dirty list.
 func (t *table) mark(g uint32) {
-	ep := (*uint32)(unsafe.Add(t.rec.Ptr(g, 8), recEpoch-8))
-	if *ep != t.epoch {
-		*ep = t.epoch
+	if ep := t.epochOf(g); *ep&^flagLive != t.epoch {
+		*ep = *ep&flagLive | t.epoch
 		t.dirty = append(t.dirty, g)
 	}
 }
 
 // unlink takes a group out of the slots; its record stays readable until settle.
 func (t *table) unlink(g uint32) {
-	p := (*[2]uint64)(t.rec.Ptr(g, recHash))
-	mask := uint64(len(t.slots) - 1)
-	i := t.home(p[0])
+	i := t.home(t.hash(g))
 	for uint32(t.slots[i]) != g+1 || t.slots[i] == slotGone {
-		i = (i + 1) & mask
+		i = t.next(i)
 	}
-	if t.slots[(i+1)&mask] == 0 {
+	if t.slots[t.next(i)] == 0 {
 		t.slots[i] = 0
 		t.used--
 	} else {
 		t.slots[i] = slotGone
 	}
-	p[1] &^= flagLive << 32
+	*t.epochOf(g) &^= flagLive
 	t.live--
 	t.dead = append(t.dead, g)
 }
@@ -271,7 +300,7 @@ func (t *table) unlinkAll(gs []uint32) {
 	}
 	for i, m := range gone { // in the order in which they lie
 		for ; m != 0; m &= m - 1 {
-			*(*uint64)(t.rec.Ptr(uint32(i*64+bits.TrailingZeros64(m)), recEpoch)) &^= flagLive << 32
+			*t.epochOf(uint32(i*64 + bits.TrailingZeros64(m))) &^= flagLive
 		}
 	}
 	kept := make([]uint64, 0, max(0, t.live-len(gs)))
@@ -293,7 +322,7 @@ func (t *table) unlinkAll(gs []uint32) {
 
 // forget makes pack leave a group out. Nothing else may be done with the table before.
 func (t *table) forget(g uint32) {
-	*(*uint64)(t.rec.Ptr(g, 8)) &^= flagLive << 32
+	*t.epochOf(g) &^= flagLive
 	t.live--
 }
 
@@ -304,7 +333,12 @@ func (t *table) settle() {
 	if cap(t.dirty) > 1<<16 && t.live < cap(t.dirty)/4 {
 		t.dirty = nil
 	}
-	t.epoch++
+	if t.epoch++; t.epoch > lastEpoch { // as if no group had ever been touched
+		for g := range uint32(t.rec.Len()) {
+			*t.epochOf(g) &= flagLive
+		}
+		t.epoch = 1
+	}
 }
 
 // sparse says that most records are dead and the table is worth packing.
@@ -322,8 +356,6 @@ func (t *table) truncate() {
 	}
 	t.rec.Truncate()
 	clear(t.slots)
-	t.shift = uint(64 - bits.Len(uint(len(t.slots)-1)))
-	t.salt = (mulA * (2*uint64(bits.Len(uint(len(t.slots)))) + 1)) | 1
 	t.used, t.live = 0, 0
 	t.free, t.dirty, t.dead = t.free[:0], t.dirty[:0], t.dead[:0]
 	t.epoch = 1
@@ -372,13 +404,9 @@ func (t *table) pack(refs []int) *table {
 		}
 		n.live++
 	}
-	size := firstSize
-	for n.live*2 > size {
-		size *= 2
-	}
-	n.resize(size)
+	n.resize(slotsFor(n.live))
 	for g := range uint32(n.rec.Len()) {
-		n.enter(*(*uint64)(n.rec.Ptr(g, recHash))&^0xffffffff | uint64(g+1))
+		n.enter(slotOf(n.hash(g), g))
 	}
 	return n
 }
