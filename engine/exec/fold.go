@@ -209,7 +209,7 @@ func (g *grouping) newMerger() *merger {
 	return &merger{g: g, enc: newEncoder(g.lay), aggs: g.fresh()}
 }
 
-const mergeSlice = 1024
+const mergeSlice = probeRows // the records that were found are still near when they are merged
 
 // merge folds groups of from into t; onNew, if set, learns the groups that were not in t.
 func (m *merger) merge(t, from *table, groups []uint32, onNew func(gs []uint32)) error {

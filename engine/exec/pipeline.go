@@ -23,7 +23,7 @@ func (s *reader) read(r *run, p columnar.Partition, count func(rows int64), to e
 	whole := make([]columnar.Vec, len(s.schema))
 	views := make([]columnar.Vec, len(s.schema))
 	push := func(n int) error {
-		return pushSlices(whole, views, n, func(c *chunk) error {
+		return pushSlices(whole, views, n, columnar.Slice, func(c *chunk) error {
 			if err := r.ctx.Err(); err != nil {
 				return err
 			}
@@ -234,21 +234,21 @@ func (v *values) part(r *run, w, p int, to emit) error {
 
 // pushRows pushes n rows in slices.
 func pushRows(cols []columnar.Vec, n int, to emit) error {
-	return pushSlices(cols, make([]columnar.Vec, len(cols)), n, to)
+	return pushSlices(cols, make([]columnar.Vec, len(cols)), n, columnar.Slice, to)
 }
 
-// pushSlices is pushRows with room for the views of a slice.
-func pushSlices(cols, views []columnar.Vec, n int, to emit) error {
+// pushSlices is pushRows with room for the views of a slice, which has at most so many rows.
+func pushSlices(cols, views []columnar.Vec, n, slice int, to emit) error {
 	var c chunk
-	if n <= columnar.Slice {
+	if n <= slice {
 		if n == 0 {
 			return nil
 		}
 		c.cols, c.sel = cols, columnar.AllRows(n)
 		return to(&c)
 	}
-	for from := 0; from < n; from += columnar.Slice {
-		end := min(from+columnar.Slice, n)
+	for from := 0; from < n; from += slice {
+		end := min(from+slice, n)
 		for i := range cols {
 			views[i] = cols[i].View(from, end)
 		}

@@ -362,13 +362,14 @@ func (o *stateAggregate) takeIn(a *aggregateRange, i int, ps []*partialFold, lat
 	return nil
 }
 
-// foldRaw folds computed rows straight into the state.
+// foldRaw folds computed rows straight into the state, so few at a time that their records are still near when the
+// aggregates come to them.
 func (a *aggregateRange) foldRaw(g *grouping, b *rowsBuffer) error {
 	if a.f == nil {
 		a.f = &folder{g: g, enc: newEncoder(g.lay), aggs: g.fresh()}
 	}
 	vs := make([]*columnar.Vec, len(b.cols))
-	return pushRows(b.vecs(), b.n, func(c *chunk) error {
+	return pushSlices(b.vecs(), make([]columnar.Vec, len(b.cols)), b.n, probeRows, func(c *chunk) error {
 		for i := range vs {
 			vs[i] = &c.cols[i]
 		}

@@ -140,8 +140,10 @@ func (t *table) upsert(e *encoder, out []uint32) (created int) {
 	}
 	t.reserve(n)
 	before := t.live
-	t.probe(e)
 	for k := range n {
+		if k%probeRows == 0 {
+			t.probe(e, k)
+		}
 		h := e.hash[k]
 		i := int(e.pos[k])
 		gone := -1
@@ -188,21 +190,42 @@ func (t *table) upsert(e *encoder, out []uint32) (created int) {
 	return t.live - before
 }
 
-// probe loads the slots and records of all rows first, so that their misses overlap. What it needs for that is
-// the encoder's: several workers may look into one table.
-func (t *table) probe(e *encoder) {
+// probeRows is how many rows are looked up together: their lines and pages are still at hand after the last pass.
+const probeRows = 256
+
+// probe notes for the rows of the encoder from one on the slots to begin with: the first one that is empty, cleared
+// or has the half of the row's hash. In a big table every step is a pass of its own that only loads, so that the
+// misses of the rows overlap. What it needs for that is the encoder's: several workers may look into one table.
+func (t *table) probe(e *encoder, from int) {
+	hash := e.hash[from:min(from+probeRows, e.n)]
 	e.pos = grow(e.pos[:0], e.n)
-	for k, h := range e.hash[:e.n] {
-		e.pos[k] = uint32(t.home(h))
+	pos := e.pos[from : from+len(hash)]
+	for k, h := range hash {
+		pos[k] = uint32(t.home(h))
 	}
 	if len(t.slots) < 1<<15 {
 		return
 	}
 	var sum uint64
-	for k, h := range e.hash[:e.n] {
-		s := t.slots[e.pos[k]]
-		if s != 0 && (s^h)>>32 == 0 {
-			sum += *(*uint64)(t.rec.Ptr(uint32(s)-1, recHash))
+	for _, i := range pos {
+		sum += t.slots[i]
+	}
+	for k, h := range hash {
+		i := int(pos[k])
+		for {
+			s := t.slots[i]
+			if s == 0 || s == slotGone || (s^h)>>32 == 0 {
+				break
+			}
+			i = t.next(i)
+		}
+		pos[k] = uint32(i)
+	}
+	last := t.rec.Stride() - 8 // a record may lie in two lines
+	for _, i := range pos {
+		if s := t.slots[i]; s != 0 && s != slotGone {
+			g := uint32(s) - 1
+			sum += *(*uint64)(t.rec.Ptr(g, recHash)) + *(*uint64)(t.rec.Ptr(g, last))
 		}
 	}
 	e.touch = sum
@@ -210,8 +233,10 @@ func (t *table) probe(e *encoder) {
 
 // find gives the groups of the encoder's rows, noGroup where there is none.
 func (t *table) find(e *encoder, out []uint32) {
-	t.probe(e)
 	for k := range e.n {
+		if k%probeRows == 0 {
+			t.probe(e, k)
+		}
 		h := e.hash[k]
 		i := int(e.pos[k])
 		g := noGroup

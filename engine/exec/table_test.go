@@ -160,3 +160,42 @@ func BenchmarkUpsert(b *testing.B) {
 		})
 	}
 }
+
+// Epochs are not for ever: when they are used up no group counts as touched, though it has the number that comes next.
+func TestEpochsBeginAnew(t *testing.T) {
+	lay := newLayout([]types.DataType{types.Of(types.BigInt)}, true)
+	tab, e := newTable(lay, 0), newEncoder(lay)
+	v := columnar.NewVec(types.Of(types.BigInt), 10)
+	for i := range v.I64 {
+		v.I64[i] = int64(i)
+	}
+	groups := make([]uint32, 10)
+	touch := func(n int) {
+		e.encode([]*columnar.Vec{v}, columnar.AllRows(n))
+		tab.upsert(e, groups)
+		if len(tab.dirty) != n {
+			t.Errorf("epoch %d: %d of %d groups are touched", tab.epoch, len(tab.dirty), n)
+		}
+		tab.settle()
+	}
+	touch(10)
+	tab.epoch = lastEpoch
+	touch(3)
+	if tab.epoch != 1 {
+		t.Errorf("epoch %d after the last one", tab.epoch)
+	}
+	touch(10)
+	if tab.live != 10 {
+		t.Errorf("%d groups live", tab.live)
+	}
+}
+
+// A table has room for its groups, and less than twice of what they need.
+func TestSlotsFitTheirGroups(t *testing.T) {
+	for n := 1; n < 1<<24; n += 1 + n/7 {
+		size := slotsFor(n)
+		if !roomFor(n, size) || size > firstSize && n*3 < size {
+			t.Errorf("%d slots for %d groups", size, n)
+		}
+	}
+}
