@@ -389,6 +389,8 @@ func (s *Source) PrepareAvailableNow(context.Context) error {
 	}
 	s.unread.free()
 	if err := s.candidates(); err != nil {
+		s.unread.free()
+		s.list.dirs = nil
 		return err
 	}
 	s.frozen = true
@@ -401,9 +403,18 @@ func (s *Source) candidates() error {
 		return nil
 	}
 	l := &s.unread
-	if err := s.list.into(l, s.seen.unknown); err != nil {
-		l.free()
-		return err
+	some := false // only what is new was looked at
+	if s.clean == "off" && s.minAge == 0 {
+		var err error
+		if some, err = s.list.fresh(l, s.seen.unknown); err != nil {
+			return err
+		}
+	}
+	if !some {
+		if err := s.list.into(l, s.seen.unknown); err != nil {
+			return err
+		}
+		s.tooOld = 0
 	}
 	if s.list.fromLog && s.clean != "off" {
 		return errs.New("_LEGACY_ERROR_TEMP_2261")
@@ -412,7 +423,6 @@ func (s *Source) candidates() error {
 	if s.minAge > 0 {
 		young = s.now().Add(-s.minAge).UnixMilli()
 	}
-	s.tooOld = 0
 	l.keep(func(x listed) bool {
 		if x.mtime < s.seen.lastPurge {
 			s.tooOld++
@@ -439,6 +449,7 @@ func (s *Source) LatestOffset(_ context.Context, start sources.Offset, limit sou
 	if len(s.unread.left()) == 0 && !s.frozen {
 		if err := s.candidates(); err != nil {
 			s.unread.free()
+			s.list.dirs = nil // what was found is lost: the next trigger must list
 			return "", err
 		}
 	}
@@ -666,8 +677,9 @@ func (s *Source) Metrics(sources.Offset) map[string]string {
 	return m
 }
 
-// Close forgets what was listed and seen. No file stays open between batches.
+// Close forgets what was listed and seen. No file stays open between batches; what tells of new ones does.
 func (s *Source) Close() error {
+	s.list.news.close()
 	s.unread.free()
 	s.seen.slots.Free()
 	s.opened = false

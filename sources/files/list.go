@@ -28,7 +28,7 @@ func older(a, b file) bool {
 }
 
 // lister finds the files of a path. It remembers the folders it saw: if none of them has changed there is
-// nothing new, and no folder is read.
+// nothing new, and no folder is read. Where the system tells which names are new, only these are looked at.
 type lister struct {
 	single    bool // the path may be one file: tables, not streams
 	fs        vfs.FS
@@ -40,10 +40,11 @@ type lister struct {
 
 	fromLog bool // the folder has a sink log: decided by the first listing that gave files
 	decided bool
-	dirs    map[string]time.Time // modification times of the folders read last
-	listed  time.Time            // when the last reading of the folders began
-	linked  []fs.FileInfo        // folders that the running listing has come to through links
-	parts   bool                 // the last listing found partition folders
+	dirs    map[string]fs.FileInfo // the folders read last
+	listed  time.Time              // when the last reading of the folders began
+	linked  []fs.FileInfo          // folders that the running listing has come to through links
+	news    newNames
+	parts   bool // the last listing found partition folders
 }
 
 // hidden says which names are not for readers: those of temporary and private files.
@@ -79,7 +80,8 @@ func (l *lister) unchanged() bool {
 	if len(l.dirs) == 0 || l.glob {
 		return false
 	}
-	for dir, t := range l.dirs {
+	for dir, was := range l.dirs {
+		t := was.ModTime()
 		info, err := l.fs.Stat(dir)
 		if err != nil || !info.ModTime().Equal(t) || l.listed.Sub(t) < 100*time.Millisecond {
 			return false

@@ -47,7 +47,9 @@ func (l *lister) into(out *listing, keep chooser) error {
 		l.fromLog = false
 	}
 	l.listed = time.Now()
-	l.dirs = map[string]time.Time{}
+	l.dirs = map[string]fs.FileInfo{}
+	l.news.begin(l)
+	defer l.news.end(l)
 	l.linked = nil
 	l.parts = false
 	if !l.glob {
@@ -113,7 +115,7 @@ func (l *lister) root(dir string, out *listing, keep chooser) error {
 	if l.recursive {
 		return l.dir(dir, true, out, keep)
 	}
-	l.dirs[dir] = info.ModTime()
+	l.dirs[dir] = info
 	// Whether there are partition folders is known when all is read; the files beside them do not count.
 	var plain listing
 	parts, err := l.entries(dir, &plain, keep, func(name string) bool { return strings.Contains(name, "=") })
@@ -150,7 +152,7 @@ func (l *lister) dir(dir string, deep bool, out *listing, keep chooser) error {
 	if err != nil {
 		return ignoreGone(err)
 	}
-	l.dirs[dir] = info.ModTime()
+	l.dirs[dir] = info
 	for _, d := range below {
 		if err := l.dir(d, true, out, keep); err != nil {
 			return err
@@ -164,8 +166,10 @@ func (l *lister) dir(dir string, deep bool, out *listing, keep chooser) error {
 func (l *lister) entries(dir string, out *listing, keep chooser, enter func(name string) bool) ([]string, error) {
 	base := trimmed(dir)
 	var below []string
+	l.news.watch(dir)
 	err := vfs.Entries(l.fs, dir, func(e *vfs.Entry) error {
 		name := view(e.Name)
+		l.news.entries++
 		if e.Type&(fs.ModeDir|fs.ModeSymlink) != 0 && !hidden(name) && enter(name) {
 			if path := base + "/" + name; l.folder(path, e.Type) {
 				below = append(below, path)
