@@ -193,6 +193,9 @@ func (c *column) next() int {
 // take gives the first n rows away as a vector and leaves the column empty.
 func (c *column) take(n int) *columnar.Vec {
 	v := c.view(n)
+	if v.Valid != nil { // a record that was given up may have left values
+		c.zeroNulls(v.Valid, n)
+	}
 	hint := 0
 	if n >= 4096 && c.phys == columnar.PBytes {
 		hint = len(c.data) + len(c.data)/8

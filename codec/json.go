@@ -45,6 +45,8 @@ type jsonDecoder struct {
 	crossed bool // space has passed over a line end
 	misses  int  // records in a row that Run could not read
 	padded  bool // s has pad zeros behind its end
+
+	together jsonGroup
 }
 
 const maxDepth = 512
@@ -212,6 +214,7 @@ func (d *jsonDecoder) fields(plan *objectPlan, kids []*column, r int) verdict {
 		}
 	} else if d.i < len(s) && s[d.i] == '}' {
 		d.i++
+		plan.whole(k)
 		return fits
 	}
 	return d.members(plan, kids, r, k, from)

@@ -11,6 +11,9 @@ import (
 type objectPlan struct {
 	guess  []guess
 	byName map[string]int
+	usual  int  // how many of the guesses, from the first on, made up a whole record
+	least  int  // bytes of such a record, at least
+	twice  bool // a column is among these guesses more than once
 }
 
 // A guess is one field as it was last met.
@@ -58,6 +61,28 @@ func newObjectPlan(kids []*column, except int) *objectPlan {
 	return p
 }
 
+// whole notes that a record had the first k guesses and nothing else.
+func (p *objectPlan) whole(k int) {
+	if p.usual != k {
+		p.usual, p.least = k, 0
+	}
+}
+
+// groups says whether records of the usual fields can be read field by field.
+func (p *objectPlan) groups() bool {
+	if p.least == 0 {
+		p.least, p.twice = len("{}"), false
+		for i := range p.guess[:p.usual] {
+			g := &p.guess[i]
+			p.least += len(g.glue) + 1
+			for j := range i {
+				p.twice = p.twice || g.col != nil && p.guess[j].col == g.col
+			}
+		}
+	}
+	return !p.twice
+}
+
 // at says whether the guess stands at i.
 func (g *guess) at(s []byte, i int) bool {
 	return len(s)-i >= len(g.key) && string(s[i:i+len(g.key)]) == string(g.key)
@@ -80,6 +105,9 @@ func (p *objectPlan) learn(kids []*column, k, child int, text []byte, key int) {
 	}
 	if child >= 0 {
 		g.col, g.read = kids[child], commonForm(kids[child].t.Kind)
+	}
+	if k < p.usual {
+		p.usual, p.least = 0, 0
 	}
 	if k == len(p.guess) {
 		p.guess = append(p.guess, g)

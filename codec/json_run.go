@@ -26,6 +26,10 @@ func (d *jsonDecoder) Run(s []byte, at, until, rows int) int {
 	d.s, d.padded = s, true
 	p := unsafe.Pointer(unsafe.SliceData(s))
 	for at < until && d.row < rows && d.misses <= maxMisses && *(*byte)(unsafe.Add(p, at)) == '{' {
+		if next := d.group(at, until, rows); next > at {
+			at = next
+			continue
+		}
 		d.room()
 		d.i, d.fail, d.deep, d.crossed = at+1, nil, 0, false
 		v := d.object(d.plan, d.cols, d.row)

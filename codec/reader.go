@@ -347,10 +347,17 @@ func (d *rowsOf) TooLong(start []byte, why error) error {
 
 // room makes place for one more row.
 func (d *rowsOf) room() {
-	if d.row < d.cap {
+	if d.row >= d.cap {
+		d.roomFor(1)
+	}
+}
+
+// roomFor makes place for n more rows.
+func (d *rowsOf) roomFor(n int) {
+	if d.row+n <= d.cap {
 		return
 	}
-	d.cap = max(64, 4*d.cap)
+	d.cap = max(64, 4*d.cap, d.row+n)
 	for _, c := range d.cols {
 		c.grow(d.cap)
 	}
