@@ -74,40 +74,50 @@ func (c *Cluster) Close() {
 	c.idle = nil
 }
 
+// take gives a connection to addr to the caller alone: an idle one, which may have died unnoticed, or a new one.
+func (c *Cluster) take(ctx context.Context, addr string) (x *conn, old bool, err error) {
+	c.mu.Lock()
+	if l := c.idle[addr]; len(l) > 0 {
+		x, c.idle[addr] = l[len(l)-1], l[:len(l)-1]
+	}
+	c.mu.Unlock()
+	if x != nil {
+		return x, true, nil
+	}
+	x, err = dial(ctx, addr, c.conf)
+	return x, false, err
+}
+
+// release keeps a connection for others, if the exchange that ended with err left it as it was.
+func (c *Cluster) release(x *conn, err error) {
+	if err != nil && !isAnswer(err) {
+		x.close()
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		x.close()
+		return
+	}
+	x.used = time.Now()
+	c.idle[x.addr] = append(c.idle[x.addr], x)
+	if c.sweeper == nil {
+		c.sweeper = time.AfterFunc(idleTime, c.sweep)
+	}
+}
+
 // with runs f on a connection to addr. A connection that was idle may have died unnoticed, so that f is run
 // once more on a fresh one if the first was old.
 func (c *Cluster) with(ctx context.Context, addr string, f func(*conn) error) error {
 	for {
-		c.mu.Lock()
-		var x *conn
-		if l := c.idle[addr]; len(l) > 0 {
-			x, c.idle[addr] = l[len(l)-1], l[:len(l)-1]
-		}
-		c.mu.Unlock()
-		old := x != nil
-		if x == nil {
-			var err error
-			if x, err = dial(ctx, addr, c.conf); err != nil {
-				return err
-			}
-		}
-		err := f(x)
-		if err == nil || isAnswer(err) {
-			c.mu.Lock()
-			if c.closed {
-				x.close()
-			} else {
-				x.used = time.Now()
-				c.idle[addr] = append(c.idle[addr], x)
-				if c.sweeper == nil {
-					c.sweeper = time.AfterFunc(idleTime, c.sweep)
-				}
-			}
-			c.mu.Unlock()
+		x, old, err := c.take(ctx, addr)
+		if err != nil {
 			return err
 		}
-		x.close()
-		if !old || ctx.Err() != nil || !broken(err) {
+		err = f(x)
+		c.release(x, err)
+		if err == nil || isAnswer(err) || !old || ctx.Err() != nil || !broken(err) {
 			return err
 		}
 	}

@@ -167,30 +167,42 @@ func (c *conn) exchange(ctx context.Context, version int16, m protocol.Message, 
 // raw sends a whole frame (size first, the correlation id at 8) and reads the answer's body into buf.
 func (c *conn) raw(ctx context.Context, wait time.Duration, buf []byte, frame ...[]byte) ([]byte, error) {
 	err := c.within(ctx, wait, func() error {
-		c.sent++
-		binary.BigEndian.PutUint32(frame[0][8:], uint32(c.sent))
-		b := net.Buffers(frame)
-		if _, err := b.WriteTo(c.c); err != nil {
-			return err
+		err := c.send(frame...)
+		if err == nil {
+			buf, err = c.receive(buf)
 		}
-		var head [8]byte
-		if _, err := io.ReadFull(c.r, head[:]); err != nil {
-			return err
-		}
-		size := int(int32(binary.BigEndian.Uint32(head[:]))) - 4
-		if size < 0 || size > 1<<30 {
-			return fmt.Errorf("an answer of %d bytes", size)
-		}
-		if id := binary.BigEndian.Uint32(head[4:]); id != uint32(c.sent) {
-			return errors.New("an answer to another request")
-		}
-		if cap(buf) < size {
-			buf = make([]byte, size)
-		}
-		buf = buf[:size]
-		_, err := io.ReadFull(c.r, buf)
 		return err
 	})
+	return buf, err
+}
+
+// send writes a whole frame with the next correlation id.
+func (c *conn) send(frame ...[]byte) error {
+	c.sent++
+	binary.BigEndian.PutUint32(frame[0][8:], uint32(c.sent))
+	b := net.Buffers(frame)
+	_, err := b.WriteTo(c.c)
+	return err
+}
+
+// receive reads the body of the answer to the last request into buf, or into a new one if it is longer.
+func (c *conn) receive(buf []byte) ([]byte, error) {
+	var head [8]byte
+	if _, err := io.ReadFull(c.r, head[:]); err != nil {
+		return buf, err
+	}
+	size := int(int32(binary.BigEndian.Uint32(head[:]))) - 4
+	if size < 0 || size > 1<<30 {
+		return buf, fmt.Errorf("an answer of %d bytes", size)
+	}
+	if id := binary.BigEndian.Uint32(head[4:]); id != uint32(c.sent) {
+		return buf, errors.New("an answer to another request")
+	}
+	if cap(buf) < size {
+		buf = make([]byte, size+size/8) // answers to equal requests differ a little
+	}
+	buf = buf[:size]
+	_, err := io.ReadFull(c.r, buf)
 	return buf, err
 }
 

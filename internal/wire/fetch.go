@@ -57,11 +57,16 @@ func (c *Cluster) Fetch(ctx context.Context, q FetchRequest, buf []byte) (f Fetc
 		f.Buffer = body
 		return err
 	})
-	var k kafka.Error
-	if err != nil || errors.As(f.Err, &k) && k != kafka.OffsetOutOfRange {
+	if refused(f, err) {
 		c.forget(q.Partition)
 	}
 	return f, err
+}
+
+// refused says that the leader may be another one now.
+func refused(f Fetched, err error) bool {
+	var k kafka.Error
+	return err != nil || errors.As(f.Err, &k) && k != kafka.OffsetOutOfRange
 }
 
 // frame begins a request: size and correlation id are filled in later.

@@ -106,51 +106,66 @@ func (c *Cluster) Produce(ctx context.Context, tp TopicPartition, batch []byte, 
 		return 0, err
 	}
 	err = c.with(ctx, a, func(x *conn) error {
-		v, err := x.version(protocol.Produce, 8)
+		head, err := produceFrame(x, tp, len(batch), acks, wait)
 		if err != nil {
 			return err
 		}
-		if v < 3 {
-			return fmt.Errorf("the broker %s is older than Kafka 0.11", a)
-		}
-		be := binary.BigEndian
-		head := frame(protocol.Produce, v, x.client)
-		head = be.AppendUint16(head, 0xffff) // no transaction
-		head = be.AppendUint16(head, uint16(acks))
-		head = be.AppendUint32(head, uint32(wait.Milliseconds()))
-		head = be.AppendUint32(head, 1)
-		head = text(head, tp.Topic)
-		head = be.AppendUint32(head, 1)
-		head = be.AppendUint32(head, uint32(tp.Partition))
-		head = be.AppendUint32(head, uint32(len(batch)))
-		be.PutUint32(head, uint32(len(head)+len(batch)-4))
 		body, err := x.raw(ctx, wait, nil, head, batch)
 		if err != nil {
 			return err
 		}
-		r := &cursor{b: body}
-		if n := r.i32(); n != 1 {
-			return errShort
-		}
-		r.take(int(r.i16()))
-		if n := r.i32(); n != 1 {
-			return errShort
-		}
-		r.take(4)
-		code := r.i16()
-		base = r.i64()
-		if r.bad {
-			return errShort
-		}
-		if code != 0 {
-			return kafka.Error(code)
-		}
-		return nil
+		base, err = readProduced(body)
+		return err
 	})
 	if err != nil {
 		c.forget(tp)
 	}
 	return base, err
+}
+
+// produceFrame is the request without the record batch of so many bytes, which follows it.
+func produceFrame(x *conn, tp TopicPartition, size int, acks int16, wait time.Duration) ([]byte, error) {
+	v, err := x.version(protocol.Produce, 8)
+	if err != nil {
+		return nil, err
+	}
+	if v < 3 {
+		return nil, fmt.Errorf("the broker %s is older than Kafka 0.11", x.addr)
+	}
+	be := binary.BigEndian
+	head := frame(protocol.Produce, v, x.client)
+	head = be.AppendUint16(head, 0xffff) // no transaction
+	head = be.AppendUint16(head, uint16(acks))
+	head = be.AppendUint32(head, uint32(wait.Milliseconds()))
+	head = be.AppendUint32(head, 1)
+	head = text(head, tp.Topic)
+	head = be.AppendUint32(head, 1)
+	head = be.AppendUint32(head, uint32(tp.Partition))
+	head = be.AppendUint32(head, uint32(size))
+	be.PutUint32(head, uint32(len(head)+size-4))
+	return head, nil
+}
+
+// readProduced gives the offset of the first record.
+func readProduced(body []byte) (base int64, err error) {
+	r := &cursor{b: body}
+	if n := r.i32(); n != 1 {
+		return 0, errShort
+	}
+	r.take(int(r.i16()))
+	if n := r.i32(); n != 1 {
+		return 0, errShort
+	}
+	r.take(4)
+	code := r.i16()
+	base = r.i64()
+	if r.bad {
+		return 0, errShort
+	}
+	if code != 0 {
+		return base, kafka.Error(code)
+	}
+	return base, nil
 }
 
 // Partition is the partition that Java's default partitioner gives a key: murmur2, made positive.

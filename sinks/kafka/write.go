@@ -5,13 +5,13 @@ import (
 	"errors"
 	"math/rand/v2"
 	"strconv"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	kafkago "github.com/segmentio/kafka-go"
 
 	"streamlab/columnar"
 	"streamlab/errs"
-	"streamlab/internal/safego"
 	"streamlab/internal/wire"
 	"streamlab/sql/types"
 )
@@ -35,8 +35,10 @@ type writer struct {
 type outbox struct {
 	tp      wire.TopicPartition
 	builder wire.Builder
-	spare   wire.Builder   // its bytes are on their way
-	sending *safego.Handle // nil: nothing is
+	spare   wire.Builder // its bytes are on their way
+	batch   []byte       // those; nil: nothing is on its way
+	sent    *wire.SentProduce
+	begun   time.Time
 }
 
 // add sends the rows of a record batch.
@@ -185,47 +187,52 @@ func (w *writer) box(tp wire.TopicPartition) *outbox {
 // send puts the collected records on their way, after those before them have arrived: one request per
 // partition at a time keeps the order.
 func (w *writer) send(b *outbox) error {
-	if err := b.arrived(); err != nil {
+	if err := w.arrived(b); err != nil {
 		return err
 	}
 	if b.builder.Len() == 0 {
 		return nil
 	}
 	b.builder, b.spare = b.spare, b.builder
-	batch, err := b.spare.Finish(w.codec)
-	if err != nil {
+	var err error
+	if b.batch, err = b.spare.Finish(w.codec); err != nil {
 		return err
 	}
-	b.sending = safego.Go("kafka "+b.tp.String(), func() error {
-		sent := 0
-		var gaveUp error
-		err := w.cluster.Retry(w.ctx, w.delivery, func() error {
-			_, err := w.cluster.Produce(w.ctx, b.tp, batch, w.acks, w.delivery)
-			if sent++; sent > w.retries && wire.Transient(err) {
-				gaveUp = errs.Wrap(err, "KAFKA_RETRIES_EXHAUSTED", "topicPartition", b.tp.String(), "count", sent)
-				return nil
-			}
-			return err
-		})
-		if gaveUp != nil {
-			return gaveUp
-		}
-		if errors.Is(err, kafkago.MessageSizeTooLarge) || errors.Is(err, kafkago.RecordListTooLarge) {
-			return errs.Wrap(err, "KAFKA_RECORD_TOO_LARGE", "topicPartition", b.tp.String(), "bytes", len(batch))
-		}
-		return w.away(err, w.delivery)
-	})
+	b.begun = time.Now()
+	b.sent = w.cluster.SendProduce(w.ctx, b.tp, b.batch, w.acks, w.delivery)
 	return nil
 }
 
-// arrived waits for what is on its way.
-func (b *outbox) arrived() error {
-	if b.sending == nil {
+// arrived waits for what is on its way, and sends it again if it did not arrive.
+func (w *writer) arrived(b *outbox) error {
+	if b.batch == nil {
 		return nil
 	}
-	err := b.sending.Wait()
-	b.sending = nil
-	return err
+	batch := b.batch
+	b.batch = nil
+	sent := 0
+	var gaveUp error
+	err := w.cluster.Retry(w.ctx, max(1, w.delivery-time.Since(b.begun)), func() error {
+		var err error
+		if s := b.sent; s != nil {
+			b.sent = nil
+			_, err = s.Produced(w.ctx)
+		} else {
+			_, err = w.cluster.Produce(w.ctx, b.tp, batch, w.acks, w.delivery)
+		}
+		if sent++; sent > w.retries && wire.Transient(err) {
+			gaveUp = errs.Wrap(err, "KAFKA_RETRIES_EXHAUSTED", "topicPartition", b.tp.String(), "count", sent)
+			return nil
+		}
+		return err
+	})
+	if gaveUp != nil {
+		return gaveUp
+	}
+	if errors.Is(err, kafkago.MessageSizeTooLarge) || errors.Is(err, kafkago.RecordListTooLarge) {
+		return errs.Wrap(err, "KAFKA_RECORD_TOO_LARGE", "topicPartition", b.tp.String(), "bytes", len(batch))
+	}
+	return w.away(err, w.delivery)
 }
 
 // flush sends what is left and waits for everything.
@@ -236,7 +243,7 @@ func (w *writer) flush() error {
 		}
 	}
 	for _, b := range w.open {
-		if err := b.arrived(); err != nil {
+		if err := w.arrived(b); err != nil {
 			return err
 		}
 	}
@@ -246,6 +253,9 @@ func (w *writer) flush() error {
 // stop waits for requests that an error left behind, so that none outlives the batch.
 func (w *writer) stop() {
 	for _, b := range w.open {
-		_ = b.arrived()
+		if b.sent != nil {
+			_, _ = b.sent.Produced(w.ctx)
+			b.sent = nil
+		}
 	}
 }

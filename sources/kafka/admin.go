@@ -18,6 +18,8 @@ type reader struct {
 	*settings
 	cluster      *wire.Cluster
 	keys, values atomic.Int64 // how long those of the records read last were in the mean: room for the next
+	buffers      bufferPool
+	rest         leftovers
 }
 
 // attempt runs f until it succeeds, at most as often as fetchOffset.numRetries says (KS-7). A cluster that

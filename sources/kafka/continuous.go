@@ -131,10 +131,12 @@ func (r *follower) Next(ctx context.Context) (arrow.RecordBatch, sources.Place, 
 			continue
 		}
 		before := r.next
-		r.next, err = r.walk(r.f, r.next, r.rows, &r.space, func(rb arrow.RecordBatch, _ error) bool {
+		r.rows.full = func() error {
+			rb := r.rows.flush()
 			r.ready = append(r.ready, delivery{rb, r.rows.last + 1})
-			return true
-		})
+			return nil
+		}
+		r.next, _, err = r.walk(r.f, r.next, r.rows, &r.space)
 		if err != nil {
 			return nil, "", err
 		}

@@ -97,7 +97,8 @@ func walked(t *testing.T, committed bool, aborted []wire.Aborted, batches ...[]b
 	}
 	rows := newRows(p.schema(), []int{1}, tp, 100, 0, 0)
 	var space []byte
-	next, err := p.walk(wire.Fetched{Records: records, Aborted: aborted}, 0, rows, &space, take)
+	rows.full = func() error { take(rows.flush(), nil); return nil }
+	next, _, err := p.walk(wire.Fetched{Records: records, Aborted: aborted}, 0, rows, &space)
 	if rows.n > 0 {
 		take(rows.flush(), nil)
 	}
@@ -202,7 +203,7 @@ func TestKafkaRecordsWithOddParts(t *testing.T) {
 		p := &part{reader: &reader{settings: &settings{headers: true}}, span: span{tp, 0, 100}}
 		rows := newRows(p.schema(), nil, tp, 100, 0, 0)
 		var space []byte
-		if _, err := p.walk(wire.Fetched{Records: raw}, 0, rows, &space, nil); err != nil {
+		if _, _, err := p.walk(wire.Fetched{Records: raw}, 0, rows, &space); err != nil {
 			return errs.As(err).Condition + " " + err.Error()
 		}
 		n := rows.n

@@ -3,7 +3,6 @@ package kafka
 import (
 	"context"
 	"errors"
-	"math"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -11,9 +10,7 @@ import (
 
 	"streamlab/columnar"
 	"streamlab/errs"
-	"streamlab/internal/safego"
 	"streamlab/internal/wire"
-	"streamlab/sql/types"
 )
 
 // part reads one range.
@@ -28,22 +25,27 @@ func (p *part) String() string { return p.span.String() }
 // NumRows is the distance of the offsets: compaction and transactions leave fewer rows.
 func (p *part) NumRows() (int64, bool) { return p.size(), false }
 
-// flushBytes is about how many bytes of keys, values and headers a record batch holds.
-const flushBytes = 16 << 20
-
 // Rows reads the range from the partition's leader. A cluster that is away is waited for up to
 // kafkaConsumer.pollTimeoutMs. Errors: SOURCE_UNAVAILABLE, KAFKA_READ_TIMEOUT, KAFKA_DATA_LOSS.…,
 // KAFKA_MALFORMED_RECORD_TIMESTAMP.
 func (p *part) Rows(ctx context.Context) columnar.Rows {
 	return func(yield func(arrow.RecordBatch, error) bool) {
-		b := newRows(p.schema(), p.columns, p.tp, min(p.size(), columnar.MaxBatch), p.keys.Load(), p.values.Load())
-		b.learned = func(keys, values int) {
+		r := newRows(p.schema(), p.columns, p.tp, min(p.size(), columnar.MaxBatch), p.keys.Load(), p.values.Load())
+		r.learned = func(keys, values int) {
 			p.keys.Store(int64(keys))
 			p.values.Store(int64(values))
 		}
-		err := p.fetch(ctx, b, yield)
-		if err == nil && b.n > 0 {
-			yield(b.flush(), nil)
+		r.full = func() error {
+			if !yield(r.flush(), nil) {
+				return errDone
+			}
+			return nil
+		}
+		b := p.buffers.get()
+		err := p.fetch(ctx, r, b)
+		p.buffers.put(b)
+		if err == nil && r.n > 0 {
+			err = r.full()
 		}
 		if err != nil && err != errDone {
 			yield(nil, err)
@@ -53,6 +55,23 @@ func (p *part) Rows(ctx context.Context) columnar.Rows {
 
 // errDone ends reading because nobody wants more.
 var errDone = errors.New("nobody reads on")
+
+// Lend reads as Rows does, columnar.Slice records at a time, in vectors that are kept between parts.
+func (p *part) Lend(ctx context.Context, give func(cols []*columnar.Vec, n int) error) error {
+	b := p.buffers.get()
+	defer p.buffers.put(b)
+	r := b.lent(p)
+	r.full = func() error {
+		err := give(r.vecs(), r.n)
+		r.again()
+		return err
+	}
+	err := p.fetch(ctx, r, b)
+	if err == nil && r.n > 0 {
+		err = r.full()
+	}
+	return err
+}
 
 // ask fetches once, waiting for a cluster that is away.
 func (p *part) ask(ctx context.Context, req wire.FetchRequest, buf []byte) (f wire.Fetched, err error) {
@@ -66,52 +85,39 @@ func (p *part) ask(ctx context.Context, req wire.FetchRequest, buf []byte) (f wi
 	return f, err
 }
 
-// asked is a fetch that runs while the answer before it is worked on.
-type asked struct {
-	offset int64
-	f      wire.Fetched
-	handle *safego.Handle
-}
-
-func (p *part) askAhead(ctx context.Context, req wire.FetchRequest, buf []byte) *asked {
-	a := &asked{offset: req.Offset}
-	a.handle = safego.Go("kafka "+p.tp.String(), func() (err error) {
-		a.f, err = p.ask(ctx, req, buf)
-		return err
-	})
-	return a
-}
-
-func (p *part) fetch(ctx context.Context, rows *rows, yield func(arrow.RecordBatch, error) bool) error {
+// fetch reads the range. The request for what follows an answer is on its way while the answer is worked on, and what
+// an answer holds behind the end of the range is left to the range that begins there.
+func (p *part) fetch(ctx context.Context, rows *rows, b *buffers) error {
 	req := wire.FetchRequest{Partition: p.tp, MinBytes: max(1, p.minBytes), MaxBytes: p.partitionMax, MaxWait: p.maxWait,
 		Committed: p.committed}
-	ctx, cancel := context.WithCancel(ctx)
-	var ahead *asked
+	var ahead *wire.SentFetch
 	defer func() {
-		cancel()
 		if ahead != nil {
-			_ = ahead.handle.Wait()
+			ahead.Drop()
 		}
 	}()
-	var f wire.Fetched
-	var spare, space []byte // the buffer that is not f's; room for decompression
 	next, progress := p.from, time.Now()
+	f, have := p.rest.take(p.tp, next)
+	spare := f.Buffer // free when f was walked
 	for next < p.until {
 		var err error
-		used := f.Buffer
-		if ahead != nil {
-			err = ahead.handle.Wait()
+		if !have && ahead != nil && ahead.Offset() == next {
+			f, err = ahead.Fetched(ctx, b.answer)
+			ahead, b.answer = nil, f.Buffer
+			have = err == nil && f.Err == nil
 		}
-		if ahead != nil && ahead.offset == next {
-			f, spare = ahead.f, used
-		} else {
+		if !have {
+			if ahead != nil {
+				ahead.Drop()
+				ahead = nil
+			}
 			req.Offset = next
-			f, err = p.ask(ctx, req, used)
+			if f, err = p.ask(ctx, req, b.answer); err != nil {
+				return p.notThere(ctx, next, err)
+			}
+			b.answer = f.Buffer
 		}
-		ahead = nil
-		if err != nil {
-			return p.notThere(ctx, next, err)
-		}
+		have = false
 		if f.Err != nil {
 			if next, err = p.outOfRange(ctx, next); err != nil {
 				return err
@@ -127,11 +133,15 @@ func (p *part) fetch(ctx context.Context, rows *rows, yield func(arrow.RecordBat
 		}
 		if end, ok := wire.Behind(f.Records); ok && end > next && end < p.until {
 			req.Offset = end
-			ahead = p.askAhead(ctx, req, spare)
+			ahead = p.cluster.SendFetch(ctx, req)
 		}
 		before := next
-		if next, err = p.walk(f, next, rows, &space, yield); err != nil {
+		var rest []byte
+		if next, rest, err = p.walk(f, next, rows, &b.unpacked); err != nil {
 			return err
+		}
+		if next >= p.until && p.rest.keep(p.tp, p.until, f, rest) {
+			b.answer, spare = spare, nil
 		}
 		if next > before {
 			progress = time.Now()
@@ -144,19 +154,21 @@ func (p *part) fetch(ctx context.Context, rows *rows, yield func(arrow.RecordBat
 	return nil
 }
 
-// walk hands the records of an answer on and gives the next offset to ask for.
-func (p *part) walk(f wire.Fetched, next int64, rows *rows, space *[]byte, yield func(arrow.RecordBatch, error) bool) (int64, error) {
+// walk hands the records of an answer on and gives the next offset to ask for. When that is the end of the range, rest
+// is what the answer holds from the batch with that offset on.
+func (p *part) walk(f wire.Fetched, next int64, rows *rows, space *[]byte) (at int64, rest []byte, err error) {
 	var aborted map[int64]bool
 	open := f.Aborted
 	for b := f.Records; next < p.until; {
-		batch, rest, ok, err := wire.NextBatch(b, space)
+		batch, behind, ok, err := wire.NextBatch(b, space)
 		if err != nil {
-			return next, errs.Wrap(err, "KAFKA_BAD_RECORDS", "topicPartition", p.tp, "detail", err.Error())
+			return next, nil, errs.Wrap(err, "KAFKA_BAD_RECORDS", "topicPartition", p.tp, "detail", err.Error())
 		}
 		if !ok {
-			return next, nil
+			return next, nil, nil
 		}
-		b = rest
+		rest = b
+		b = behind
 		if p.committed {
 			for i := 0; i < len(open); {
 				if open[i].First > batch.Last {
@@ -174,13 +186,16 @@ func (p *part) walk(f wire.Fetched, next int64, rows *rows, space *[]byte, yield
 			}
 		}
 		if !batch.Control && !(batch.Transactions && aborted[batch.Producer]) {
-			if err := rows.add(&batch, next, p.until, yield); err != nil {
-				return next, err
+			if err := rows.add(&batch, next, p.until); err != nil {
+				return next, nil, err
 			}
 		}
 		next = max(next, batch.Last+1)
+		if next == p.until {
+			rest = behind
+		}
 	}
-	return next, nil
+	return next, rest, nil
 }
 
 func (p *part) unread(at int64) error {
@@ -222,190 +237,6 @@ func (p *part) notThere(ctx context.Context, at int64, err error) error {
 		return loss
 	}
 	return nil // go on without the rest
-}
-
-// rows collects records into record batches of the columns that are wanted.
-type rows struct {
-	schema  types.Schema
-	arrow   *arrow.Schema
-	tp      wire.TopicPartition
-	want    [8]*columnar.Vec // by position in the schema; nil: not read
-	n       int
-	last    int64 // offset of the record added last
-	bytes   int
-	room    int
-	columns []int
-	learned func(keys, values int) // told the mean lengths, rounded up; may be nil
-}
-
-// newRows has room for so many rows, and for so many bytes of the key and the value of each.
-func newRows(s types.Schema, columns []int, tp wire.TopicPartition, room, key, value int64) *rows {
-	if columns == nil {
-		for i := range s {
-			columns = append(columns, i)
-		}
-	}
-	r := &rows{tp: tp, columns: columns, room: int(room)}
-	for _, c := range columns {
-		r.schema = append(r.schema, s[c])
-	}
-	r.arrow = r.schema.Arrow()
-	r.begin(int(room*key), int(room*value))
-	return r
-}
-
-// begin makes vectors for the next record batch; keys and values are the bytes to expect.
-func (r *rows) begin(keys, values int) {
-	for i, c := range r.columns {
-		v := columnar.NewVec(r.schema[i].Type, 0)
-		switch c {
-		case 0, 1, 2:
-			v.Off = append(make([]int32, 0, r.room+1), 0)
-			v.Data = make([]byte, 0, min([3]int{keys, values, 0}[c], flushBytes))
-		case 3, 6:
-			v.I32 = make([]int32, 0, r.room)
-		case 4, 5:
-			v.I64 = make([]int64, 0, r.room)
-		}
-		r.want[c] = v
-	}
-	r.n, r.bytes = 0, 0
-}
-
-// add takes the records of a batch that lie in [from, until).
-func (r *rows) add(b *wire.Batch, from, until int64, yield func(arrow.RecordBatch, error) bool) error {
-	var rec wire.Record
-	key, value, topic, part, offset, when, kind, headers := r.want[0], r.want[1], r.want[2], r.want[3], r.want[4], r.want[5], r.want[6], r.want[7]
-	timeKind := int32(0)
-	if b.AppendTime {
-		timeKind = 1
-	}
-	for {
-		ok, err := b.Next(&rec)
-		if err != nil {
-			return errs.Wrap(err, "KAFKA_BAD_RECORDS", "topicPartition", r.tp, "detail", err.Error())
-		}
-		if !ok || rec.Offset >= until {
-			return nil
-		}
-		if rec.Offset < from {
-			continue
-		}
-		if r.n == columnar.MaxBatch || r.bytes >= flushBytes {
-			if !yield(r.flush(), nil) {
-				return errDone
-			}
-			key, value, topic, part, offset, when, kind, headers = r.want[0], r.want[1], r.want[2], r.want[3], r.want[4], r.want[5], r.want[6], r.want[7]
-		}
-		if key != nil {
-			appendBytes(key, r.n, rec.Key)
-		}
-		if value != nil {
-			appendBytes(value, r.n, rec.Value)
-		}
-		if topic != nil {
-			topic.Data = append(topic.Data, r.tp.Topic...)
-			topic.Off = append(topic.Off, int32(len(topic.Data)))
-		}
-		if part != nil {
-			part.I32 = append(part.I32, r.tp.Partition)
-		}
-		if offset != nil {
-			offset.I64 = append(offset.I64, rec.Offset)
-		}
-		if when != nil {
-			if rec.Timestamp > math.MaxInt64/1000 || rec.Timestamp < math.MinInt64/1000 {
-				return errs.New("KAFKA_MALFORMED_RECORD_TIMESTAMP", "topic", r.tp.Topic, "partition", r.tp.Partition,
-					"offset", rec.Offset, "timestamp", rec.Timestamp)
-			}
-			when.I64 = append(when.I64, rec.Timestamp*1000)
-		}
-		if kind != nil {
-			kind.I32 = append(kind.I32, timeKind)
-		}
-		if headers != nil {
-			if err := r.addHeaders(headers, &rec); err != nil {
-				return errs.Wrap(err, "KAFKA_BAD_RECORDS", "topicPartition", r.tp, "detail", err.Error())
-			}
-		}
-		r.n++
-		r.last = rec.Offset
-		r.bytes += len(rec.Key) + len(rec.Value)
-	}
-}
-
-// appendBytes adds row i to a column of bytes; nil is null.
-func appendBytes(v *columnar.Vec, i int, b []byte) {
-	if b == nil {
-		setNull(v, i)
-	} else if v.Valid != nil {
-		setValid(v, i)
-	}
-	v.Data = append(v.Data, b...)
-	v.Off = append(v.Off, int32(len(v.Data)))
-}
-
-func setNull(v *columnar.Vec, i int) {
-	if v.Valid == nil {
-		v.MakeValid(i)
-	}
-	for len(v.Valid) < columnar.Words(i+1) {
-		v.Valid = append(v.Valid, ^uint64(0))
-	}
-	columnar.ClearBit(v.Valid, i)
-}
-
-func setValid(v *columnar.Vec, i int) {
-	for len(v.Valid) < columnar.Words(i+1) {
-		v.Valid = append(v.Valid, ^uint64(0))
-	}
-	columnar.SetBit(v.Valid, i)
-}
-
-// addHeaders adds a list of (key, value); a record without headers has null, not an empty list.
-func (r *rows) addHeaders(v *columnar.Vec, rec *wire.Record) error {
-	if rec.Headers == 0 {
-		setNull(v, r.n)
-	} else if v.Valid != nil {
-		setValid(v, r.n)
-	}
-	item := v.Kids[0]
-	names, values := item.Kids[0], item.Kids[1]
-	for range rec.Headers {
-		k, b, err := rec.Header()
-		if err != nil {
-			return err
-		}
-		appendBytes(names, item.Len, k)
-		appendBytes(values, item.Len, b)
-		item.Len++
-		names.Len, values.Len = item.Len, item.Len
-		r.bytes += len(k) + len(b)
-	}
-	v.Off = append(v.Off, int32(item.Len))
-	return nil
-}
-
-// flush gives what was collected and begins anew.
-func (r *rows) flush() arrow.RecordBatch {
-	vs := make([]*columnar.Vec, len(r.columns))
-	for i, c := range r.columns {
-		vs[i] = r.want[c]
-		vs[i].Len = r.n
-	}
-	rb := columnar.Record(r.arrow, vs, columnar.AllRows(r.n))
-	keys, values := 0, 0
-	if v := r.want[0]; v != nil {
-		keys = len(v.Data)
-	}
-	if v := r.want[1]; v != nil {
-		values = len(v.Data)
-	}
-	if r.learned != nil && r.n >= 1024 {
-		r.learned((keys+r.n-1)/r.n, (values+r.n-1)/r.n)
-	}
-	r.begin(keys, values)
-	return rb
 }
 
 // ContentKey is the range: records of a topic do not change.

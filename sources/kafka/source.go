@@ -36,6 +36,7 @@ func New(def sources.Def) (sources.Source, error) {
 		return nil, err
 	}
 	src := &source{reader: reader{settings: s, cluster: wire.New(s.conf)}, log: def.Log, now: def.Now}
+	src.rest.most = mostLeft
 	if src.now == nil {
 		src.now = time.Now
 	}
