@@ -153,7 +153,9 @@ func (d *driver) append(p Progress) {
 	keep := d.conf.number(keyRecent)
 	from := max(0, len(d.recent)+1-keep)
 	if cap(d.recent) == len(d.recent) { // appending in place is safe: readers see only their length
-		next := make([]Progress, 0, 2*keep+1)
+		// Room for all that may be kept is not taken before it is needed: keep may be very large, and the collector
+		// would look at all of it.
+		next := make([]Progress, 0, min(2*keep, 2*len(d.recent)+15)+1)
 		d.recent = append(next, d.recent[from:]...)
 		from = max(0, len(d.recent)+1-keep)
 	}
