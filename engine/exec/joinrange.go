@@ -23,6 +23,7 @@ type joinStore struct {
 	rows    *joinRows
 	owners  *table
 	stats   segmentStats
+	written int // rows in its segments
 	expired int // rows since owners was swept
 
 	// Of the batch:
@@ -73,6 +74,7 @@ type streamJoinWorker struct {
 	pair       []columnar.Vec
 	cols       []*columnar.Vec
 	ks         []*columnar.Vec
+	save       joinScratch
 }
 
 func (o *streamJoin) newWorker(c expr.Conf) (k streamJoinWorker, err error) {

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -17,15 +18,21 @@ import (
 //	i64 the time at or before which rows have expired; noBound: none have
 //	i64 the number of the next row
 //	column: numbers of the rows that left; column: numbers of the rows that matched
-//	of the new rows, column by column: number, time, flags, each word (0 where a Ref lies)
-//	per long field: the long values one behind the other (lengths are in the head words)
+//	of the new rows, column by column: number, time, flags, each word that does not belong to a text
+//	per field of texts, which are all values of three words: column: their lengths, then the texts as appendTexts
+//	writes them
 //
 // So what expires costs the same however many rows it is. Numbers of new rows rise from segment to segment, and
 // rows that are known already are skipped: a base holds those of the batch that it was written with.
+//
+// Segments that begin with joinWords were written by versions that kept texts as they lie in records: all words have
+// a column (0 where a Ref lies), and behind them stand, per field of texts, those that records do not hold themselves.
 const (
-	joinSegment = ^uint32(0)
+	joinWords   = ^uint32(0)
+	joinSegment = ^uint32(1)
 	noBound     = math.MinInt64
 	joinHead    = 36
+	joinTarget  = 1 << 20 // bytes of a segment's rows before they are packed
 )
 
 // joinChange is what a segment says, but for the values of the rows.
@@ -36,8 +43,15 @@ type joinChange struct {
 	rows    []uint32
 }
 
+// joinScratch is memory in which segments are made.
+type joinScratch struct {
+	seg  []byte
+	text []byte
+	col  []uint64
+}
+
 // encode calls emit with segments of a change. The bytes passed to emit are the callee's.
-func (s *joinRows) encode(c joinChange, emit func([]byte)) {
+func (s *joinRows) encode(c joinChange, m *joinScratch, emit func([]byte)) {
 	for first := true; first || len(c.left)+len(c.matched)+len(c.rows) > 0; first = false {
 		size := joinHead + 64
 		take := func(list []int64) (head, rest []int64) {
@@ -49,27 +63,27 @@ func (s *joinRows) encode(c joinChange, emit func([]byte)) {
 		left, c.left = take(c.left)
 		matched, c.matched = take(c.matched)
 		n := 0
-		for n < len(c.rows) && size < segmentTarget {
+		for n < len(c.rows) && size < joinTarget {
 			size += 16 + s.lay.words*8 + s.lay.longBytes(s.rec, c.rows[n], rowWords)
 			n++
 		}
 		rows := c.rows[:n]
 		c.rows = c.rows[n:]
-		b := make([]byte, 0, size+16*(s.lay.words+6))
+		b := m.seg[:0]
 		for _, v := range []uint32{joinSegment, uint32(len(left)), uint32(len(matched)), uint32(n), uint32(s.lay.words)} {
 			b = binary.LittleEndian.AppendUint32(b, v)
 		}
 		b = binary.LittleEndian.AppendUint64(b, uint64(c.bound))
 		b = binary.LittleEndian.AppendUint64(b, uint64(s.next))
 		c.bound = noBound
-		col := make([]uint64, max(len(left), len(matched), n))
+		m.col = grow(m.col[:0], max(len(left), len(matched), n))
 		for _, list := range [][]int64{left, matched} {
 			for k, v := range list {
-				col[k] = uint64(v)
+				m.col[k] = uint64(v)
 			}
-			b = packColumn(b, col[:len(list)])
+			b = packColumn(b, m.col[:len(list)])
 		}
-		vs := col[:n]
+		vs := m.col[:n]
 		for k, g := range rows {
 			vs[k] = uint64(s.number(g))
 		}
@@ -83,27 +97,44 @@ func (s *joinRows) encode(c joinChange, emit func([]byte)) {
 		}
 		b = packColumn(b, vs)
 		for w := range s.lay.words {
+			if s.lay.ofText(w) {
+				continue
+			}
 			off := rowWords + w*8
-			head, isRef := s.lay.refWord(w)
 			for k, g := range rows {
 				vs[k] = *(*uint64)(s.rec.Ptr(g, off))
-				if isRef && *(*uint32)(s.rec.Ptr(g, rowWords+head*8)) > shortBytes {
-					vs[k] = 0
-				}
 			}
 			b = packColumn(b, vs)
 		}
 		for f := range s.lay.fields {
 			if f := &s.lay.fields[f]; f.long {
-				for _, g := range rows {
-					if v := s.lay.bytes(s.rec, g, rowWords, f); len(v) > shortBytes {
-						b = append(b, v...)
-					}
-				}
+				b = s.texts(b, f, rows, m)
 			}
 		}
-		emit(b)
+		m.seg = b
+		emit(bytes.Clone(b))
 	}
+}
+
+// texts appends a field of texts of rows.
+func (s *joinRows) texts(b []byte, f *layoutField, rows []uint32, m *joinScratch) []byte {
+	vs, text := m.col[:len(rows)], m.text[:0]
+	for k, g := range rows {
+		v := s.lay.bytes(s.rec, g, rowWords, f)
+		vs[k], text = uint64(len(v)), append(text, v...)
+	}
+	m.text = text
+	return appendTexts(packColumn(b, vs), text)
+}
+
+// ofText says whether word w belongs to a value of three words.
+func (l *layout) ofText(w int) bool {
+	for c := range l.fields {
+		if f := &l.fields[c]; f.long && w >= f.at && w < f.at+3 {
+			return true
+		}
+	}
+	return false
 }
 
 // joinLoader replays segments into empty joinRows. Chains are made afterwards.
@@ -117,7 +148,7 @@ type joinLoader struct {
 }
 
 func isJoinSegment(b []byte) bool {
-	return len(b) >= joinHead && binary.LittleEndian.Uint32(b) == joinSegment
+	return len(b) >= joinHead && binary.LittleEndian.Uint32(b) >= joinSegment
 }
 
 // apply changes the rows as a segment says.
@@ -148,12 +179,19 @@ func (r *joinLoader) apply(b []byte, batch int64) error {
 	}
 	left, matched := column(nl), column(nm)
 	numbers, times, flags := column(n), column(n), column(n)
+	old := binary.LittleEndian.Uint32(b) == joinWords
 	words := make([][]uint64, w)
 	for i := range words {
-		words[i] = column(n)
+		if old || !s.lay.ofText(i) {
+			words[i] = column(n)
+		}
 	}
 	if !ok {
 		return corrupt("too short")
+	}
+	fill := r.texts
+	if old {
+		fill = r.longTexts
 	}
 	for _, v := range left {
 		if l, ok := r.find(int64(v)); ok {
@@ -168,9 +206,11 @@ func (r *joinLoader) apply(b []byte, batch int64) error {
 			}
 		}
 	}
-	if err := r.rows(numbers, times, flags, words, rest, batch); err != nil {
+	r.words(words, n)
+	if err := fill(words, n, rest); err != nil {
 		return err
 	}
+	r.rows(numbers, times, flags, batch)
 	s.next = max(s.next, next)
 	if bound != noBound {
 		if _, err := s.expire(bound, nil); err != nil {
@@ -193,18 +233,63 @@ func (r *joinLoader) linkAt(i int, ok bool) (link, bool) {
 	return r.links[i], true
 }
 
-// rows adds the new rows of a segment; rest is its long values.
-func (r *joinLoader) rows(numbers, times, flags []uint64, words [][]uint64, rest []byte, batch int64) error {
-	s, e, n, w := r.s, r.e, len(numbers), len(words)
+// words gives the encoder n rows, column by column.
+func (r *joinLoader) words(words [][]uint64, n int) {
+	e, w := r.e, len(words)
 	e.n, e.anyLong = n, false
 	e.words = grow(e.words[:0], n*w)
 	for i, col := range words {
+		if col == nil {
+			for k := range n {
+				e.words[k*w+i] = 0
+			}
+		}
 		for k, v := range col {
 			e.words[k*w+i] = v
 		}
 	}
-	for c := range s.lay.fields {
-		f := &s.lay.fields[c]
+}
+
+// texts gives the encoder's rows their texts.
+func (r *joinLoader) texts(_ [][]uint64, n int, rest []byte) error {
+	if n == 0 {
+		return nil
+	}
+	lengths := make([]uint64, n)
+	idx := make([]int32, n)
+	for k := range idx {
+		idx[k] = int32(k)
+	}
+	for c := range r.s.lay.fields {
+		f := &r.s.lay.fields[c]
+		if !f.long {
+			continue
+		}
+		var ok bool
+		if rest, ok = unpackColumn(lengths, rest, true); !ok {
+			return corrupt("too short")
+		}
+		var text []byte
+		if text, rest, ok = cutTexts(rest); !ok {
+			return corrupt("texts that cannot be read")
+		}
+		off := make([]int32, 1, n+1)
+		for k, m := range lengths {
+			if m > uint64(len(text)-int(off[k])) {
+				return corrupt("too short")
+			}
+			off = append(off, off[k]+int32(m))
+		}
+		r.e.packBytes(c, r.e.words[f.at:], &columnar.Vec{Phys: columnar.PBytes, Len: n, Off: off, Data: text}, idx)
+	}
+	return nil
+}
+
+// longTexts is texts for segments that begin with joinWords.
+func (r *joinLoader) longTexts(words [][]uint64, n int, rest []byte) error {
+	e, w := r.e, len(words)
+	for c := range r.s.lay.fields {
+		f := &r.s.lay.fields[c]
 		if !f.long {
 			continue
 		}
@@ -224,11 +309,17 @@ func (r *joinLoader) rows(numbers, times, flags []uint64, words [][]uint64, rest
 		e.long[c].src = &columnar.Vec{Phys: columnar.PBytes, Len: n, Off: off, Data: rest[:off[n]]}
 		rest = rest[off[n]:]
 	}
+	return nil
+}
+
+// rows adds the encoder's rows.
+func (r *joinLoader) rows(numbers, times, flags []uint64, batch int64) {
+	s, e := r.s, r.e
 	last := int64(-1)
 	if k := len(r.numbers); k > 0 {
 		last = r.numbers[k-1]
 	}
-	for k := range n {
+	for k := range numbers {
 		number := int64(numbers[k])
 		if number <= last { // a base has it
 			continue
@@ -242,5 +333,4 @@ func (r *joinLoader) rows(numbers, times, flags []uint64, words [][]uint64, rest
 			r.batches[l.row()] = batch
 		}
 	}
-	return nil
 }

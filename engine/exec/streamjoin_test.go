@@ -62,7 +62,7 @@ func TestStreamJoinOfManyRows(t *testing.T) {
 					x.build()
 				}
 				for _, a := range x.p.stateful[0].(*streamJoin).ranges { // bases are due
-					a.sides[i%2].stats.delta = 1 << 30
+					a.sides[i%2].stats.delta, a.sides[i%2].written = 1<<30, 1<<30
 				}
 				got = append(got, x.run(l, r)...)
 			}

@@ -117,9 +117,13 @@ func (o *streamJoin) save(b *store.Batch, number int) error {
 	if changed >= smallRows {
 		workers = min(runtime.GOMAXPROCS(0), ranges)
 	}
-	err := spread("save", workers, ranges, func(_, at int) error {
+	err := spread("save", workers, ranges, func(w, at int) error {
+		k, err := o.workers.get(w)
+		if err != nil {
+			return err
+		}
 		for i, st := range o.ranges[at].sides {
-			if err := o.saveStore(b, o.shard(number, at, i), st); err != nil {
+			if err := o.saveStore(b, o.shard(number, at, i), st, &k.save); err != nil {
 				return err
 			}
 		}
@@ -133,7 +137,7 @@ func (o *streamJoin) save(b *store.Batch, number int) error {
 	most := int64(0)
 	for at, a := range o.ranges {
 		for i, st := range a.sides {
-			if over, ok := st.stats.due(); ok && (pick == nil || over > most) {
+			if over, ok := st.due(); ok && (pick == nil || over > most) {
 				pick, shard, most = st, o.shard(number, at, i), over
 			}
 		}
@@ -141,11 +145,28 @@ func (o *streamJoin) save(b *store.Batch, number int) error {
 	if pick == nil {
 		return nil
 	}
-	return o.saveJoinBase(b, shard, pick)
+	k, err := o.workers.get(0)
+	if err != nil {
+		return err
+	}
+	return o.saveJoinBase(b, shard, pick, &k.save)
+}
+
+// due says whether the segments of a store are worth writing anew, and by how many bytes they are. Rows do not
+// change: segments of rows that are all there are as good as a base, so what counts is what is in them of rows that
+// have gone.
+func (st *joinStore) due() (over int64, ok bool) {
+	all := st.stats.base + st.stats.delta
+	gone := all
+	if st.written > 0 {
+		gone = int64(float64(all) * float64(st.written-min(st.rows.live, st.written)) / float64(st.written))
+	}
+	over = gone - max(all-gone, baseAfterBytes)
+	return over, over >= 0 || st.stats.deltas >= baseAfterDeltas
 }
 
 // saveStore writes what the batch changed.
-func (o *streamJoin) saveStore(b *store.Batch, s store.Shard, st *joinStore) error {
+func (o *streamJoin) saveStore(b *store.Batch, s store.Shard, st *joinStore, m *joinScratch) error {
 	c := joinChange{bound: st.bound, left: st.left, matched: st.matched}
 	for _, l := range st.stored {
 		if st.rows.isLive(l) {
@@ -153,12 +174,13 @@ func (o *streamJoin) saveStore(b *store.Batch, s store.Shard, st *joinStore) err
 		}
 	}
 	if st.rewrite && o.batch > 0 {
-		return o.saveJoinBase(b, s, st)
+		return o.saveJoinBase(b, s, st, m)
 	}
 	if len(c.rows)+len(c.left)+len(c.matched) == 0 && c.bound == noBound {
 		return nil
 	}
-	st.rows.encode(c, func(seg []byte) {
+	st.written += len(c.rows)
+	st.rows.encode(c, m, func(seg []byte) {
 		st.stats.delta += int64(len(seg))
 		b.Delta(s, seg)
 	})
@@ -167,12 +189,12 @@ func (o *streamJoin) saveStore(b *store.Batch, s store.Shard, st *joinStore) err
 }
 
 // saveJoinBase writes all rows of a store, with the batch's own.
-func (o *streamJoin) saveJoinBase(b *store.Batch, s store.Shard, st *joinStore) error {
+func (o *streamJoin) saveJoinBase(b *store.Batch, s store.Shard, st *joinStore, m *joinScratch) error {
 	gs := st.rows.groups()
 	slices.SortFunc(gs, func(x, y uint32) int { return cmp.Compare(st.rows.number(x), st.rows.number(y)) })
-	st.stats = segmentStats{}
+	st.stats, st.written = segmentStats{}, len(gs)
 	var err error
-	st.rows.encode(joinChange{bound: noBound, rows: gs}, func(seg []byte) {
+	st.rows.encode(joinChange{bound: noBound, rows: gs}, m, func(seg []byte) {
 		st.stats.base += int64(len(seg))
 		if err == nil {
 			err = b.Base(s, 0, seg)
@@ -229,6 +251,7 @@ func (o *streamJoin) load(v *store.View, number int) error {
 				st.batches = r.batches
 			}
 			st.rows.added = 0
+			st.written = len(r.numbers)
 			if err := o.relink(k, st, i); err != nil {
 				return err
 			}
