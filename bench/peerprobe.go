@@ -1,15 +1,19 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
 // PeerProbes measures P1, P4 and P5 on a peer that keeps state, in the better one of its stores. own are the figures of
 // the same probes here; what was measured of both gives a ratio too. Targets are those of the ratios.
-func PeerProbes(p *Peer, own []Figure, set Settings) (out []Figure, err error) {
+//
+// P4 is measured of both over the same files, with as many groups on either side.
+func PeerProbes(ctx context.Context, p *Peer, own []Figure, set Settings) (out []Figure, err error) {
 	mine := func(probe, name string) (float64, bool) {
 		for _, f := range own {
 			if f.Probe == probe && f.Name == name {
@@ -39,7 +43,19 @@ func PeerProbes(p *Peer, own []Figure, set Settings) (out []Figure, err error) {
 			best, groups = r.Seconds, r.Groups
 		}
 	}
-	add("size", fmt.Sprintf("restart to next commit at %d groups", groups), "s", best, recoveryName, 10)
+	var took []float64
+	mineGroups := groups
+	for range max(1, set.Rounds) {
+		r, err := recoverOwn(ctx, set.Data, set.Scratch)
+		if err != nil {
+			return out, err
+		}
+		took, mineGroups = append(took, r.seconds), r.groups
+	}
+	restart := func(groups int64) string { return fmt.Sprintf("restart to next commit at %d groups", groups) }
+	own = append(slices.Clip(own), Figure{Probe: "size", Name: restart(mineGroups), Value: middle(took), Unit: "s"})
+	out = append(out, own[len(own)-1])
+	add("size", restart(groups), "s", best, restart(groups), 10) // no ratio if the numbers are not the same
 	ms, err := flowPeer(p, set)
 	if err != nil || len(ms) == 0 {
 		return out, err

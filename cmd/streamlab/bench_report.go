@@ -92,7 +92,7 @@ func newBenchReport(a *app) *cobra.Command {
 				if len(probes) == 0 || p.Name != "spark" || cmd.Context().Err() != nil {
 					continue
 				}
-				fs, err := bench.PeerProbes(p, r.Figures, set)
+				fs, err := bench.PeerProbes(cmd.Context(), p, r.Figures, set)
 				r.Figures = append(r.Figures, fs...)
 				if err != nil {
 					failed("probes of "+p.Name, err)
