@@ -9,6 +9,9 @@ import (
 // Map shows n bytes of a file, which must be there, from byte from on as memory: they begin at first in mem and end
 // with it. What is written to mem stays in the process. nil if the file cannot be mapped. Touching what has been
 // cut off the file faults. The file may be closed before Unmap.
+//
+// Pages are mapped as they are touched, a range of them with each fault: asking for all of them in advance, which
+// looks at every page, took a third more time.
 func Map(f any, from int64, n int) (mem []byte, first int) {
 	h, ok := f.(*os.File)
 	if !ok {
@@ -19,8 +22,6 @@ func Map(f any, from int64, n int) (mem []byte, first int) {
 	if err != nil {
 		return nil, 0
 	}
-	// All pages at once instead of a fault every few; what that cannot do the faults do.
-	_ = unix.Madvise(mem, unix.MADV_POPULATE_READ)
 	return mem, first
 }
 

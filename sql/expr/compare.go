@@ -2,6 +2,7 @@ package expr
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 	"strconv"
 	"strings"
@@ -281,6 +282,13 @@ func compareKernel(op int) Kernel {
 		case columnar.PBytes:
 			mask := cmpMask[op]
 			if op == cmpEq {
+				if a.Const {
+					a, b = b, a
+				}
+				if b.Const && !a.Const {
+					equalText(dst.Bits, a, b.Bytes(0), sel)
+					return nil
+				}
 				for k := range sel.N {
 					i := sel.At(k)
 					if bytes.Equal(a.Bytes(i), b.Bytes(i)) {
@@ -315,6 +323,31 @@ func compareKernel(op int) Kernel {
 			}
 		}
 		return nil
+	}
+}
+
+// equalText fills a bitmap: the rows of a whose text is c. Whether lengths and first eight bytes are the same is found
+// without a branch, so that texts in any order cost the same.
+func equalText(dst []uint64, a *columnar.Vec, c []byte, sel columnar.Sel) {
+	var word, mask uint64
+	for i, x := range c[:min(8, len(c))] {
+		word |= uint64(x) << (8 * i)
+		mask |= 0xff << (8 * i)
+	}
+	for k := range sel.N {
+		i := sel.At(k)
+		from, to := int(a.Off[i]), int(a.Off[i+1])
+		var u uint64
+		if from+8 <= len(a.Data) {
+			x := binary.LittleEndian.Uint64(a.Data[from:])
+			u = b2u((x^word)&mask|uint64(to-from-len(c)) == 0)
+			if len(c) > 8 && u != 0 {
+				u = b2u(bytes.Equal(a.Data[from:to], c))
+			}
+		} else {
+			u = b2u(bytes.Equal(a.Data[from:to], c))
+		}
+		dst[i>>6] |= u << (uint(i) & 63)
 	}
 }
 
