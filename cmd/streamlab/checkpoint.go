@@ -32,24 +32,34 @@ func newCheckpointCommand(a *app) *cobra.Command {
 
 func newStatusCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "status LAB",
-		Short: "Say how far each query has come",
-		Args:  exactly(1),
+		Use:   "status [LAB]",
+		Short: "Say how far each query of a lab, or of all labs in this folder, has come",
+		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.open(cmd.Context(), args[0])
-			if err != nil {
-				return err
+			if len(args) == 0 {
+				var err error
+				if args, err = labsHere(); err != nil {
+					return err
+				}
 			}
-			defer w.Close()
 			var rows [][]string
-			for _, n := range w.Names() {
-				dir, err := w.Checkpoint(n)
+			for _, path := range args {
+				w, err := a.open(cmd.Context(), path)
 				if err != nil {
 					return err
 				}
-				rows = append(rows, statusOf(n, dir))
+				for _, n := range w.Names() {
+					dir, err := w.Checkpoint(n)
+					if err != nil {
+						return errors.Join(err, w.Close())
+					}
+					rows = append(rows, statusOf(n, dir))
+				}
+				if err := w.Close(); err != nil {
+					return err
+				}
 			}
-			return a.table("status", []string{"query", "state", "batch", "watermark", "last"}, rows)
+			return a.table("status", []string{"query", "state", "batch", "watermark", "last"}, rows, "batch")
 		},
 	}
 }
@@ -125,14 +135,9 @@ func newCheckpointListCommand(a *app) *cobra.Command {
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				files, err := filepath.Glob("*.yaml")
-				if err != nil {
+				var err error
+				if args, err = labsHere(); err != nil {
 					return err
-				}
-				for _, f := range files {
-					if _, err := lab.Load(f); err == nil {
-						args = append(args, f)
-					}
 				}
 			}
 			r := a.records("checkpoint", fields("query", "state", "oldest", "newest", "bytes", "+id", "location"))
@@ -165,6 +170,23 @@ func newCheckpointListCommand(a *app) *cobra.Command {
 			return r.end()
 		},
 	}
+}
+
+// labsHere are the lab files of this folder. Errors: LAB_FOLDER if there is none.
+func labsHere() (out []string, err error) {
+	files, err := filepath.Glob("*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if l, err := lab.Load(f); err == nil && len(l.Queries) > 0 {
+			out = append(out, f)
+		}
+	}
+	if len(out) == 0 {
+		return nil, errs.New("LAB_FOLDER", "path", ".", "held", "no lab file")
+	}
+	return out, nil
 }
 
 // held says who holds a checkpoint, or what is wrong with it.

@@ -40,7 +40,7 @@ func newRewindCommand(a *app) *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(a.out, "%s goes on with batch %d\n", query, batch+1)
-			fmt.Fprintf(a.err, "The checkpoint as it was: %s\n", note.Kept)
+			fmt.Fprintf(a.talk(), "The checkpoint as it was: %s\n", note.Kept)
 			return nil
 		},
 	}
@@ -128,7 +128,7 @@ func newForgetCommand(a *app) *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(a.out, "%s goes on with batch %d\n", query, note.Batch+1)
-			fmt.Fprintf(a.err, "The checkpoint as it was: %s\n", note.Kept)
+			fmt.Fprintf(a.talk(), "The checkpoint as it was: %s\n", note.Kept)
 			return nil
 		},
 	}
@@ -197,7 +197,7 @@ func newCheckpointExportCommand(a *app) *cobra.Command {
 					return errs.New("READ_ONLY", "action", "export "+x.query)
 				}
 				if state && x.w == nil {
-					fmt.Fprintln(a.err, "The state is left out: a folder alone does not say what its rows mean.")
+					fmt.Fprintln(a.talk(), "The state is left out: a folder alone does not say what its rows mean.")
 				}
 				n, err := x.export(dir, state && x.w != nil, d.dry)
 				if err != nil {

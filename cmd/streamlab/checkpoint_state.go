@@ -113,7 +113,7 @@ func (x *looking) printState(insp *engine.Inspector, q engine.StateQuery, limit 
 				return err
 			}
 			if printed < p.Matches {
-				fmt.Fprintf(a.err, "%s of %s rows\n", grouped(int64(printed)), grouped(int64(p.Matches)))
+				fmt.Fprintf(a.talk(), "%s of %s rows\n", grouped(int64(printed)), grouped(int64(p.Matches)))
 			}
 			return nil
 		}
@@ -368,7 +368,7 @@ func (a *app) printDiff(d *engine.BatchDiff, limit int) error {
 		return err
 	}
 	if left > 0 {
-		fmt.Fprintf(a.err, "%s more keys differ\n", grouped(int64(left)))
+		fmt.Fprintf(a.talk(), "%s more keys differ\n", grouped(int64(left)))
 	}
 	return nil
 }

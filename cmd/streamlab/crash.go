@@ -106,7 +106,7 @@ func (a *app) printCrashes(results []*screen.CrashResult, all bool) error {
 			rows = append(rows, []string{r.Sink, r.Point, r.Verdict(), fmt.Sprint(r.SourceRows), fmt.Sprint(r.SinkRows), fmt.Sprint(r.Duplicates),
 				fmt.Sprint(r.Lost), r.Promise + map[bool]string{true: ", kept", false: ", BROKEN"}[r.Kept]})
 		}
-		return a.table("crash", []string{"sink", "point", "verdict", "source", "sink rows", "duplicates", "lost", "promise"}, rows)
+		return a.table("crash", []string{"sink", "point", "verdict", "source", "sink rows", "duplicates", "lost", "promise"}, rows, "source", "sink rows", "duplicates", "lost")
 	}
 	r := results[0]
 	var rows [][]string
@@ -117,7 +117,7 @@ func (a *app) printCrashes(results []*screen.CrashResult, all bool) error {
 		}
 		rows = append(rows, []string{fmt.Sprint(x.Run), fmt.Sprint(x.Batch), span, x.Log, fmt.Sprint(x.SinkRows), x.Commit})
 	}
-	if err := a.table("crash", []string{"run", "batch", "offsets", "in log", "sink rows", "state and commit"}, rows); err != nil {
+	if err := a.table("crash", []string{"run", "batch", "offsets", "in log", "sink rows", "state and commit"}, rows, "run", "batch", "sink rows"); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "\nsource rows %d   sink rows %d   duplicates %d   lost %d\n", r.SourceRows, r.SinkRows, r.Duplicates, r.Lost)

@@ -35,11 +35,11 @@ func newDeltaCommand(a *app) *cobra.Command {
 					rows = append(rows, []string{f.Problem, f.File, f.Detail})
 				}
 				if len(rows) > 0 {
-					if err := a.tableOf("finding", []string{"problem", "file", "detail"}, rows, func(int, int) bool { return false }); err != nil {
+					if err := a.table("finding", []string{"problem", "file", "detail"}, rows); err != nil {
 						return err
 					}
 				}
-				fmt.Fprintf(a.err, "%s: version %d, %d commits, %d checkpoints, %d files, %d bytes, %d rows, %d deleted, %d problems\n",
+				fmt.Fprintf(a.talk(), "%s: version %d, %d commits, %d checkpoints, %d files, %d bytes, %d rows, %d deleted, %d problems\n",
 					args[0], r.Version, r.Commits, r.Checkpoints, r.Files, r.Bytes, r.Rows, r.Deleted, len(r.Findings))
 			}
 			if len(r.Findings) > 0 {

@@ -41,7 +41,7 @@ func (a *app) addReference(docs *cobra.Command) {
 				id := strings.ReplaceAll(string(b.Scope), " ", "-") + "." + string(b.Action)
 				rows = append(rows, []string{id, strings.Join(b.Keys, " "), string(safe.Line(b.Long)), fmt.Sprint(b.Level), yours})
 			}
-			return a.table("key", []string{"action", "keys", "does", "asks", "whose"}, rows)
+			return a.table("key", []string{"action", "keys", "does", "asks", "whose"}, rows, "asks")
 		}},
 		&cobra.Command{Use: "commands", Short: "The reference of all commands, as Markdown", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { reference(a.out, cmd.Root()); return nil }},
@@ -56,7 +56,7 @@ func (a *app) addReference(docs *cobra.Command) {
 					return err
 				}
 				pages, err := filepath.Glob(filepath.Join(args[0], "*.1"))
-				fmt.Fprintf(a.err, "%d pages in %s\n", len(pages), args[0])
+				fmt.Fprintf(a.talk(), "%d pages in %s\n", len(pages), args[0])
 				return err
 			}})
 }

@@ -49,7 +49,7 @@ func TestEveryCommandHasAManualPage(t *testing.T) {
 	}
 	a := &app{}
 	for _, c := range a.root().Commands() {
-		if c.Name() == "help" || c.Name() == "completion" {
+		if c.Hidden || c.Name() == "help" || c.Name() == "completion" {
 			continue
 		}
 		if data, err := os.ReadFile(filepath.Join(dir, "streamlab-"+c.Name()+".1")); err != nil || !bytes.Contains(data, []byte(c.Short)) {

@@ -52,8 +52,9 @@ type eventLog struct {
 	seen int64
 	own  []eventLine // notes of the workbench that are not written yet
 
-	stop chan struct{}
-	loop *safego.Handle
+	stop  chan struct{}
+	ended sync.Once
+	loop  *safego.Handle
 }
 
 // logEvents begins the log of an opened lab; end ends it, after the workbench was closed.
@@ -74,11 +75,13 @@ func logEvents(w *lab.Workbench) *eventLog {
 	return l
 }
 
-// end writes what is left.
+// end writes what is left. A second call does nothing.
 func (l *eventLog) end() {
-	close(l.stop)
-	_ = l.loop.Wait()
-	l.write()
+	l.ended.Do(func() {
+		close(l.stop)
+		_ = l.loop.Wait()
+		l.write()
+	})
 }
 
 // note adds an event of the workbench itself.

@@ -103,7 +103,7 @@ func (a *app) events(ctx context.Context, args []string, f eventFlags) error {
 	}
 	if err := r.end(); err != nil || !f.follow {
 		if err == nil && len(all) == 0 {
-			fmt.Fprintf(a.err, "no events of this level in %s\n", eventLogPath(dir))
+			fmt.Fprintf(a.talk(), "no events of this level in %s\n", eventLogPath(dir))
 		}
 		return err
 	}

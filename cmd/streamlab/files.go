@@ -50,24 +50,24 @@ func newOrphansCommand(a *app) *cobra.Command {
 				rows = append(rows, []string{name, strconv.FormatInt(o.Size, 10), o.Why})
 				total += o.Size
 			}
-			if err := a.table("orphan", []string{"file", "bytes", "why"}, rows); err != nil {
+			if err := a.table("orphan", []string{"file", "bytes", "why"}, rows, "bytes"); err != nil {
 				return err
 			}
 			switch {
 			case len(list) == 0:
-				fmt.Fprintln(a.err, "every file is in the log")
+				fmt.Fprintln(a.talk(), "every file is in the log")
 				return nil
 			case !remove:
 				return nil
 			case dry:
-				fmt.Fprintf(a.err, "%d files, %d bytes would be removed\n", len(list), total)
+				fmt.Fprintf(a.talk(), "%d files, %d bytes would be removed\n", len(list), total)
 				return nil
 			}
 			if !yes && !a.agreed(fmt.Sprintf("Remove %d files, %d bytes?", len(list), total)) {
 				return exitCode(9)
 			}
 			gone, err := files.RemoveOrphans(root)
-			fmt.Fprintf(a.err, "%d files removed\n", len(gone))
+			fmt.Fprintf(a.talk(), "%d files removed\n", len(gone))
 			return err
 		},
 	}

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -201,22 +200,19 @@ func (g *gallery) Open(ctx context.Context, path string) (screen.Workbench, erro
 	return b, nil
 }
 
-// Reset deletes what a shipped lab wrote: workspace, checkpoints and outputs beside its unpacked file.
-func (g *gallery) Reset(_ context.Context, path string) error {
+// Reset forgets the progress of a lab and removes what it wrote, the copy of a shipped one as a whole.
+func (g *gallery) Reset(ctx context.Context, path string) error {
 	p, err := g.wright.a.find(path)
 	if err != nil {
 		return err
 	}
-	if l, err := lab.Load(p); err == nil {
-		if err := g.learning.forget(l.Name); err != nil {
-			return err
-		}
+	l, err := lab.Load(p)
+	if err != nil {
+		return err
 	}
-	dir := filepath.Dir(p)
-	for _, d := range []string{".streamlab", "out", "chk"} {
-		if err := os.RemoveAll(filepath.Join(dir, d)); err != nil {
-			return err
-		}
+	checkpoints, err := g.wright.a.checkpointsOf(ctx, p)
+	if err != nil {
+		return err
 	}
-	return nil
+	return reset(l, checkpoints, g.learning)
 }

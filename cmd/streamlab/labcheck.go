@@ -64,9 +64,9 @@ func newLabCheckCommand(a *app) *cobra.Command {
 				case n == 0:
 					state = "no steps"
 				}
-				rows = append(rows, []string{strings.TrimSuffix(filepath.Base(f), ".yaml"), state, fmt.Sprint(n), fmt.Sprintf("%.1f s", time.Since(begun).Seconds())})
+				rows = append(rows, []string{strings.TrimSuffix(filepath.Base(f), ".yaml"), state, fmt.Sprint(n), fmt.Sprintf("%.1f", time.Since(begun).Seconds())})
 			}
-			if err := a.table("check", []string{"lab", "state", "steps", "time"}, rows); err != nil {
+			if err := a.table("check", []string{"lab", "state", "steps", "seconds"}, rows, "steps", "seconds"); err != nil {
 				return err
 			}
 			for _, e := range bad {

@@ -35,7 +35,7 @@ func opened(t *testing.T, text string) *localLab {
 		t.Fatal(err)
 	}
 	b := w.(*localLab)
-	t.Cleanup(func() { b.w.Close() })
+	t.Cleanup(func() { b.w.Close(); b.log.end() })
 	return b
 }
 

@@ -26,13 +26,14 @@ func (b *localLab) reopened(t *testing.T, noStart bool) *localLab {
 	if err := b.w.Close(); err != nil {
 		t.Fatal(err)
 	}
+	b.log.end()
 	a := &app{in: strings.NewReader(""), out: &strings.Builder{}, err: &strings.Builder{}}
 	w, err := newGallery(a, noStart).Open(context.Background(), file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	again := w.(*localLab)
-	t.Cleanup(func() { again.w.Close() })
+	t.Cleanup(func() { again.w.Close(); again.log.end() })
 	if err := again.reading.Wait(); err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func askSpark(ctx context.Context, s *engine.Session, text string, limit int) (s
 	if err != nil {
 		return screen.Result{}, err
 	}
-	isNull := nullsOf(batches, schema)
+	form := formsOf(batches, schema)
 	r := screen.Result{Batch: -1, Total: -1}
 	for _, f := range schema {
 		r.Columns = append(r.Columns, screen.Column{Name: f.Name, Type: f.Type.Simple(), Right: f.Type.IsNumeric()})
@@ -97,7 +97,7 @@ func askSpark(ctx context.Context, s *engine.Session, text string, limit int) (s
 		}
 		cells := make([]screen.Cell, len(row))
 		for j, x := range row {
-			cells[j] = screen.Cell{Text: x, Null: isNull(i, j)}
+			cells[j] = screen.Cell{Text: x, Null: form(i, j) == asNull}
 		}
 		r.Rows = append(r.Rows, cells)
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -16,8 +17,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 	"unicode"
 
+	xterm "github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -44,6 +47,12 @@ type app struct {
 	yes       bool            // --yes
 	readOnly  bool            // --read-only
 	somebody  bool            // tests: there is somebody to ask
+	columns   []string        // --columns
+	quiet     bool            // --quiet
+	verbose   bool            // --verbose
+	timeout   time.Duration   // --timeout; 0: none
+	late      func() bool     // the timeout has passed; nil: there is none
+	cells     int             // tests: the width of the terminal that out is; 0: it is none
 	warned    map[string]bool // settings that were warned of
 }
 
@@ -69,6 +78,10 @@ func (a *app) run(ctx context.Context, args []string) int {
 	}
 	if err == nil {
 		return 0
+	}
+	if a.late != nil && a.late() {
+		a.report(errs.New("TIMEOUT", "time", a.timeout.String()))
+		return 7
 	}
 	var code exitCode
 	if errors.As(err, &code) {
@@ -128,7 +141,7 @@ func exitOf(err error) int {
 		return 2
 	case errs.Has(err, "NOT_CONFIRMED"):
 		return 9
-	case errs.Has(err, "CHECKPOINT_IN_USE") || errs.Has(err, "SINK_LOCKED"):
+	case errs.Has(err, "CHECKPOINT_IN_USE") || errs.Has(err, "SINK_LOCKED") || errs.Has(err, "LAB_RUNS"):
 		return 5
 	case errs.Has(err, "CHECKPOINT_CORRUPT") || errs.Has(err, "CHECKPOINT_LOST_COMMITS") || errs.Has(err, "CHECKPOINT_LOG_GAP") ||
 		errs.Has(err, "CHECKPOINT_LOG_ENTRY_MISSING") || errs.Has(err, "CHECKPOINT_TOO_NEW"):
@@ -180,6 +193,12 @@ func (a *app) problem(e *errs.Error) {
 		where = e.Pos.String() + ": "
 	}
 	a.says("error: %s%s: %s\n", where, e.Condition, e.Message())
+	if a.verbose {
+		a.says("  sqlState: %s\n", e.SQLState)
+		for _, k := range slices.Sorted(maps.Keys(e.Params)) {
+			a.says("  %s: %s\n", k, e.Params[k])
+		}
+	}
 	if e.Excerpt != "" {
 		line, marks := excerpt(e)
 		fmt.Fprintf(a.err, "  | %s\n  | %s\n", line, marks)
@@ -209,14 +228,7 @@ func (a *app) says(format string, args ...any) {
 // refused prints a problem of a lab and the numbered ways out of it.
 func (a *app) refused(p lab.Problem) {
 	if a.output == "json" || a.output == "jsonl" {
-		m := problemJSON(p.Error)
-		if p.Query != "" {
-			m["query"] = p.Query
-		}
-		if len(p.Fixes) > 0 {
-			m["fixes"] = p.Fixes
-		}
-		a.json(a.err, m)
+		a.json(a.err, refusedJSON(p))
 		return
 	}
 	a.problem(p.Error)
@@ -256,6 +268,18 @@ func excerpt(e *errs.Error) (line, marks string) {
 	return before + string(text) + after, string(pad) + strings.Repeat("^", n)
 }
 
+// refusedJSON is a problem of a lab with the edits that are the ways out of it.
+func refusedJSON(p lab.Problem) map[string]any {
+	m := problemJSON(p.Error)
+	if p.Query != "" {
+		m["query"] = p.Query
+	}
+	if len(p.Fixes) > 0 {
+		m["fixes"] = p.Fixes
+	}
+	return m
+}
+
 func problemJSON(e *errs.Error) map[string]any {
 	m := map[string]any{"kind": "problem", "version": 1, "code": e.Condition, "message": e.Message(), "sqlState": e.SQLState}
 	if !e.Pos.IsZero() {
@@ -275,6 +299,7 @@ func problemJSON(e *errs.Error) map[string]any {
 
 func (a *app) root() *cobra.Command {
 	var look looks
+	var here func() error
 	c := &cobra.Command{
 		Use:           "streamlab [LAB]",
 		Short:         "A terminal workbench for developing streams, with a streaming engine of its own",
@@ -291,12 +316,24 @@ func (a *app) root() *cobra.Command {
 			if err := notNegative(cmd); err != nil {
 				return err
 			}
+			if a.timeout < 0 {
+				return errs.New("LAB_VALUE", "key", "--timeout", "expected", "a time from 0 on; 0 is no limit")
+			}
+			if a.timeout > 0 && cmd.Flags().Lookup("timeout") == cmd.Root().PersistentFlags().Lookup("timeout") {
+				ctx, stop := context.WithTimeout(cmd.Context(), a.timeout)
+				context.AfterFunc(ctx, stop)
+				a.late = func() bool { return errors.Is(ctx.Err(), context.DeadlineExceeded) }
+				cmd.SetContext(ctx)
+			}
 			if a.chdir != "" {
 				return os.Chdir(a.chdir)
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := here(); err != nil {
+				return err
+			}
 			opts, err := a.options(cmd, &look)
 			if err != nil {
 				return err
@@ -312,10 +349,16 @@ func (a *app) root() *cobra.Command {
 	c.PersistentFlags().StringVar(&a.time, "time", "", "clock of times for the eye: local or utc")
 	c.PersistentFlags().BoolVar(&a.readOnly, "read-only", false, "change nothing that is stored")
 	c.PersistentFlags().BoolVarP(&a.yes, "yes", "y", false, "do not ask before data is changed")
+	c.PersistentFlags().StringSliceVar(&a.columns, "columns", nil, "only these columns, in this order")
+	c.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "say nothing on stderr but errors")
+	c.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "say more: parameters of errors, progress of run")
+	c.PersistentFlags().DurationVar(&a.timeout, "timeout", 0, "give up after this time, with exit code 7")
+	c.MarkFlagsMutuallyExclusive("quiet", "verbose")
 	look.flags(c)
+	here = elsewhere(c)
 	c.AddCommand(newRunCommand(a), newValidateCommand(a), newExplainCommand(a), newSQLCommand(a), newDeltaCommand(a), newStatusCommand(a),
-		newProgressCommand(a), newCheckpointCommand(a), newLabCommand(a), newModesCommand(a), newCrashCommand(a), newFilesCommand(a), newBenchCommand(a), newDocsCommand(a), newDoctorCommand(a), newConfigCommand(a), newVersionCommand(a))
-	c.AddCommand(newTraceCommand(a), newEventsCommand(a))
+		newProgressCommand(a), newCheckpointCommand(a), newLabCommand(a, &look), newModesCommand(a), newCrashCommand(a), newFilesCommand(a), newBenchCommand(a), newDocsCommand(a), newDoctorCommand(a), newConfigCommand(a), newVersionCommand(a))
+	c.AddCommand(newTraceCommand(a), newEventsCommand(a), newExportCommand(), newShipCommand())
 	for _, docs := range c.Commands() {
 		if docs.Name() == "docs" {
 			a.addReference(docs)
@@ -416,12 +459,11 @@ func unpack(name string) (string, error) {
 	if own := filepath.Join("labs", name+".yaml"); exists(own) {
 		return own, nil
 	}
-	return labs.Unpack(name, filepath.Join(".streamlab", "labs"))
+	return labs.Unpack(name, filepath.Join(".streamlab", "labs", name))
 }
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
 func isTerminal(f *os.File) bool {
-	st, err := f.Stat()
-	return err == nil && st.Mode()&os.ModeCharDevice != 0
+	return xterm.IsTerminal(f.Fd()) // a device is not enough: /dev/null is one
 }

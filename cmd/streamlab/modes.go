@@ -199,7 +199,7 @@ func (a *app) modes(ctx context.Context, args []string, o screen.ModesOptions) (
 			}
 		}
 	}
-	return a.table("modes", []string{"input", "mode", "batch", "watermark", "state", "dropped", "rows"}, rows)
+	return a.table("modes", []string{"input", "mode", "batch", "watermark", "state", "dropped", "rows"}, rows, "input", "batch", "state", "dropped")
 }
 
 func firstProblem(err error) string {

@@ -39,14 +39,41 @@ type records struct {
 	rows [][]string
 	csv  *csv.Writer
 	n    int
+
+	chosen []int // of --columns; nil: all
+	all    int   // values that add gets then
+	err    error // there is no such column
 }
 
 func (a *app) records(kind string, cols []field) *records {
-	return &records{a: a, kind: kind, cols: cols}
+	r := &records{a: a, kind: kind, cols: cols}
+	if len(a.columns) == 0 {
+		return r
+	}
+	names := make([]string, len(cols))
+	for i, c := range cols {
+		names[i] = c.name
+	}
+	r.chosen, r.err = a.chosen(names)
+	r.all, r.cols = len(cols), nil
+	for _, i := range r.chosen {
+		r.cols = append(r.cols, field{name: cols[i].name})
+	}
+	return r
 }
 
 // add prints a row, or keeps it for end.
 func (r *records) add(values ...any) error {
+	if r.err != nil {
+		return r.err
+	}
+	if r.chosen != nil && len(values) == r.all {
+		some := make([]any, len(r.chosen))
+		for i, c := range r.chosen {
+			some[i] = values[c]
+		}
+		values = some
+	}
 	if len(values) != len(r.cols) {
 		return errs.New("INTERNAL_ERROR", "message", fmt.Sprintf("a %s has %d values, want %d", r.kind, len(values), len(r.cols)))
 	}
@@ -101,6 +128,9 @@ func (r *records) header() error {
 
 // end prints what was kept.
 func (r *records) end() error {
+	if r.err != nil {
+		return r.err
+	}
 	switch r.a.output {
 	case "table", "wide":
 		var names []string
@@ -109,7 +139,10 @@ func (r *records) end() error {
 				names = append(names, c.name)
 			}
 		}
-		return r.a.table(r.kind, names, r.rows)
+		if r.a.noHeaders {
+			return r.a.forEye(oneLines(r.rows))
+		}
+		return r.a.forEye(oneLines(append([][]string{names}, r.rows...)))
 	case "csv":
 		if r.csv == nil {
 			r.csv = csv.NewWriter(r.a.out)
@@ -211,4 +244,14 @@ func plainText(v any) string {
 		return err.Error()
 	}
 	return string(raw)
+}
+
+// oneLines is rows whose cells are a line each.
+func oneLines(rows [][]string) [][]string {
+	for _, r := range rows {
+		for i := range r {
+			r[i] = oneLine(r[i])
+		}
+	}
+	return rows
 }

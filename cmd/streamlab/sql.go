@@ -119,7 +119,15 @@ func (a *app) sqliteSQL(ctx context.Context, args, statements []string) error {
 				rows[i] = append(rows[i], x.Text)
 			}
 		}
-		if err := a.tableOf("row", ans.Columns, rows, func(r, c int) bool { return ans.Rows[r][c].Null }); err != nil {
+		if err := a.tableOf("row", ans.Columns, rows, func(r, c int) cellForm {
+			switch {
+			case ans.Rows[r][c].Null:
+				return asNull
+			case ans.Numeric[c]:
+				return asNumber
+			}
+			return asText
+		}); err != nil {
 			return err
 		}
 	}
@@ -143,7 +151,7 @@ func (a *app) storedViews(path string) []memory.View {
 			}
 			cp, err := openCheckpoint(dir, name)
 			if err != nil {
-				fmt.Fprintf(a.err, "note: the batches of %s are left out: %s\n", name, conditionOf(err))
+				fmt.Fprintf(a.talk(), "note: the batches of %s are left out: %s\n", name, conditionOf(err))
 				continue
 			}
 			from, to := cp.Retained()
@@ -200,15 +208,21 @@ func (a *app) sparkSQL(ctx context.Context, args []string, statements []string) 
 		if err != nil {
 			return statementError{err}
 		}
-		if err := a.tableOf("row", schema.Names(), lab.Cells(batches, schema), nullsOf(batches, schema)); err != nil {
+		if err := a.tableOf("row", schema.Names(), lab.Cells(batches, schema), formsOf(batches, schema)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// nullsOf tells which cells of lab.Cells are null.
-func nullsOf(batches []arrow.RecordBatch, schema types.Schema) func(row, column int) bool {
+// formsOf tells what the cells of lab.Cells stand for.
+func formsOf(batches []arrow.RecordBatch, schema types.Schema) func(row, column int) cellForm {
+	form := make([]cellForm, len(schema))
+	for i, f := range schema {
+		if f.Type.IsNumeric() {
+			form[i] = asNumber
+		}
+	}
 	ends := make([]int, 0, len(batches))
 	vectors := make([][]columnar.Vec, 0, len(batches))
 	n := 0
@@ -217,12 +231,15 @@ func nullsOf(batches []arrow.RecordBatch, schema types.Schema) func(row, column 
 		ends = append(ends, n)
 		vectors = append(vectors, columnar.Vectors(rb, schema))
 	}
-	return func(row, column int) bool {
+	return func(row, column int) cellForm {
 		b := sort.SearchInts(ends, row+1)
 		if b > 0 {
 			row -= ends[b-1]
 		}
-		return vectors[b][column].IsNull(row)
+		if vectors[b][column].IsNull(row) {
+			return asNull
+		}
+		return form[column]
 	}
 }
 
@@ -251,33 +268,4 @@ func first(list ...string) string {
 		}
 	}
 	return "not set"
-}
-
-func newLabCommand(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "lab", Short: "The shipped labs"}
-	c.AddCommand(&cobra.Command{Use: "ls", Short: "List the shipped labs", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
-		entries, err := shipped()
-		if err != nil {
-			return err
-		}
-		var rows [][]string
-		for _, e := range entries {
-			rows = append(rows, []string{e.Name, e.About})
-		}
-		return a.table("lab", []string{"lab", "about"}, rows)
-	}}, &cobra.Command{Use: "new TEMPLATE|LAB [FOLDER]", Short: "Make a lab from a template (rate, csv, file, kafka, delta), or copy a shipped one, to change it", Args: cobra.RangeArgs(1, 2),
-		RunE: func(_ *cobra.Command, args []string) error {
-			dir := args[0]
-			if len(args) == 2 {
-				dir = args[1]
-			}
-			path, err := newLab(args[0], dir)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintln(a.out, path)
-			return nil
-		}})
-	c.AddCommand(newLabCheckCommand(a))
-	return c
 }

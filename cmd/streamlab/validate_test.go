@@ -25,16 +25,23 @@ func TestValidatePrintsFixesAsEdits(t *testing.T) {
 	if code := a.run(context.Background(), []string{"validate", path, "-o", "json"}); code != 3 {
 		t.Fatalf("exit %d: %s", code, said.String())
 	}
-	var problem struct {
-		Code  string
-		Query string
-		Fixes []lab.Fix
+	var answer struct {
+		Kind, File string
+		Problems   []struct {
+			Code  string
+			Query string
+			Fixes []lab.Fix
+		}
 	}
-	if err := json.Unmarshal(said.Bytes(), &problem); err != nil {
+	if err := json.Unmarshal(out.Bytes(), &answer); err != nil {
 		t.Fatal(err)
 	}
+	if answer.Kind != "validation" || answer.File != path || len(answer.Problems) != 1 || said.Len() > 0 {
+		t.Fatalf("%s%s", out.String(), said.String())
+	}
+	problem := answer.Problems[0]
 	if problem.Code != "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION" || problem.Query != "q" || len(problem.Fixes) < 2 {
-		t.Fatalf("%s", said.String())
+		t.Fatalf("%s", out.String())
 	}
 	for _, f := range problem.Fixes {
 		if err := os.WriteFile(path, lab.Apply([]byte(text), f.Edits), 0o644); err != nil {

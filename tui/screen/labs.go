@@ -127,14 +127,28 @@ func (s *Labs) Handle(a Action) Effect {
 		return s.open(e.Path, text(e.Title))
 	case ResetProgress:
 		path := e.Path
-		return Effect{Ask: &Question{Title: "Forget the progress of " + text(e.Title) + "?",
-			Lines: []safe.Line{"Its copy and its checkpoints are removed.", "The lab starts from the first step again."},
-			Verb:  "forget", Yes: func() Effect {
+		lines := []safe.Line{"Its copy is removed, with what its queries wrote and what you changed in it.", "It starts from the first step again."}
+		if e.Own {
+			lines[0] = "Its checkpoints, outputs and managed tables are removed. The file and its data stay."
+		}
+		var open Workbench
+		if s.isOpen(e) {
+			open = s.sh.Bench
+			lines = append(lines, "It is open: its queries stop after their batches, and it is closed.")
+		}
+		return Effect{Ask: &Question{Title: "Forget the progress of " + text(e.Title) + "?", Lines: lines,
+			Verb: "forget", Yes: func() Effect {
 				g := s.sh.Gallery
 				return Effect{Jobs: []Job{{Slot: "reset", What: "resetting", Run: func(ctx context.Context) func() Effect {
-					err := g.Reset(ctx, path)
+					var err error
+					if open != nil {
+						err = open.Close(ctx)
+					}
+					if err == nil {
+						err = g.Reset(ctx, path)
+					}
 					return func() Effect {
-						return Effect{Error: AsError(err), Jobs: []Job{s.load()}}
+						return Effect{Error: AsError(err), Close: open != nil, Jobs: []Job{s.load()}}
 					}
 				}}}}
 			}}}
