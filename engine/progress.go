@@ -28,6 +28,7 @@ type Progress struct {
 	Sink           SinkProgress
 	Observed       map[string]json.RawMessage // name of DataFrame.Observe → object; nil if nothing is observed
 	Memory         QueryMemory                // at the end of the batch; not in the JSON, which is Spark's
+	Replayed       bool                       // an earlier run had logged its offsets; not in the JSON
 	trigger        time.Duration
 }
 

@@ -21,7 +21,8 @@ func describe(s sources.Source) string {
 // progress begins a report of the current trigger.
 func (d *driver) progress(idle bool) Progress {
 	p := Progress{ID: d.q.id, RunID: d.q.runID, Name: d.q.name, Timestamp: d.trigger, BatchID: d.batch,
-		BatchDuration: d.s.now().Sub(d.trigger).Milliseconds(), DurationMs: d.durations, Memory: d.memory}
+		BatchDuration: d.s.now().Sub(d.trigger).Milliseconds(), DurationMs: d.durations, Memory: d.memory,
+		Replayed: d.replay && !idle}
 	seconds := math.Inf(1) // the first trigger of a run has no trigger before it
 	if !d.lastTrigger.IsZero() {
 		seconds = float64(d.trigger.Sub(d.lastTrigger).Milliseconds()) / 1000
@@ -74,9 +75,10 @@ func (d *driver) reportBatch() {
 		s.Recent = d.recent
 		s.Status = Status{Message: "Waiting for next trigger", IsDataAvailable: s.Status.IsDataAvailable}
 	})
-	d.say(fmt.Sprintf("batch %d: %d rows in %d ms", p.BatchID, p.NumInputRows, p.BatchDuration))
+	text := fmt.Sprintf("batch %d: %s in %d ms", p.BatchID, plural(p.NumInputRows, "row"), p.BatchDuration)
+	d.say(text)
 	d.s.streams.bus.post(Event{Time: d.s.now(), Kind: QueryProgress, ID: d.q.id, RunID: d.q.runID, Name: d.q.name, Progress: &p,
-		Text: fmt.Sprintf("batch %d: %d rows in %d ms", p.BatchID, p.NumInputRows, p.BatchDuration)})
+		Text: text})
 }
 
 func (d *driver) operator(o exec.OperatorCounters) StateOperatorProgress {

@@ -38,6 +38,9 @@ type Trace struct {
 	Followed map[int]map[int64]bool // what was kept beside the sample, by stage and number; nil: nothing
 	RowsThen int64                  // input rows that the batch reported when it ran; -1 is unknown
 	RowsNow  int64                  // input rows of this run: fewer if files have gone
+
+	// HideDay is a date that Cell, Why and the like leave out of times; see Day. Set it before anybody else reads.
+	HideDay string
 }
 
 // Cells prints rows of a record batch as the console sink does, a list of texts a row; null is NULL.
@@ -58,7 +61,7 @@ func Cells(rb arrow.RecordBatch, schema types.Schema) [][]string {
 
 // ShortCell is a cell for the eye: of windows only what tells them apart, "2026-01-05 12:40 → 12:41".
 func ShortCell(t types.DataType, text string) string {
-	if t.Kind != types.Struct || len(t.Fields) != 2 || t.Fields[0].Name != "start" || t.Fields[1].Name != "end" {
+	if !isWindow(t) {
 		return text
 	}
 	from, to, ok := strings.Cut(strings.Trim(text, "{}"), ", ")

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -51,7 +52,7 @@ func (t *Trace) Fate(stage, i int, clock TimeText) string {
 	}
 	switch r.Fate {
 	case exec.FatePassed:
-		return "kept"
+		return "goes on to " + name
 	case exec.FateSent:
 		return "sent to the sink"
 	case exec.FateFiltered:
@@ -132,7 +133,7 @@ func (t *Trace) key(stage int, cells []string) string {
 	s := &t.Stages[stage]
 	out := make([]string, s.Keys)
 	for i := range out {
-		out[i] = ShortCell(s.Schema[i].Type, cells[i])
+		out[i] = t.Cell(s.Schema[i].Type, cells[i])
 	}
 	return "(" + strings.Join(out, ", ") + ")"
 }
@@ -153,9 +154,40 @@ func (t *Trace) Change(stage, i int) string {
 	case s.Rows[i].New:
 		was = "new"
 	case s.Rows[i].Known:
-		was = strings.Join(t.Before(stage)[i][s.Keys:], ", ")
+		was = t.results(stage, t.Before(stage)[i])
 	}
-	return was + " → " + strings.Join(after, ", ")
+	return was + " → " + t.results(stage, t.Cells(stage)[i])
+}
+
+// results prints what a group amounts to: "18,221", or with their names "count(1) 23, sum(value) 2,425,626" if there
+// is more than one result.
+func (t *Trace) results(stage int, cells []string) string {
+	s := &t.Stages[stage]
+	out := make([]string, 0, len(cells)-s.Keys)
+	for c := s.Keys; c < len(cells); c++ {
+		text := t.Cell(s.Schema[c].Type, cells[c])
+		if s.Schema[c].Type.IsNumeric() {
+			text = grouped(text)
+		}
+		if len(cells)-s.Keys > 1 {
+			text = s.Schema[c].Name + " " + text
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, ", ")
+}
+
+// grouped puts separators between the thousands of a number's text; other texts stay.
+func grouped(text string) string {
+	whole, rest := text, ""
+	if i := strings.IndexByte(text, '.'); i >= 0 {
+		whole, rest = text[:i], text[i:]
+	}
+	n, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil || whole != strconv.FormatInt(n, 10) {
+		return text
+	}
+	return thousands(n) + rest
 }
 
 // Why explains a kept row of a stage: how it came, what became of it and why now or when.
@@ -174,9 +206,9 @@ func (t *Trace) Why(stage, i int, clock TimeText) []Reason {
 			case r.New:
 				say("before", "none: the group is new")
 			case r.Known:
-				say("before", "%s", strings.Join(t.Before(stage)[i][s.Keys:], ", "))
+				say("before", "%s", t.results(stage, t.Before(stage)[i]))
 			}
-			say("after", "%s", strings.Join(cells[s.Keys:], ", "))
+			say("after", "%s", t.results(stage, cells))
 		}
 	}
 	if r.FromAll > 0 {

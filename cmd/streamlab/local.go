@@ -48,6 +48,8 @@ type localLab struct {
 	inspDone func()
 	known    []screen.BatchMark // of the checkpoint knownOf
 	knownOf  string
+
+	facts knownFacts
 }
 
 type cachedSnapshot struct {
@@ -55,6 +57,7 @@ type cachedSnapshot struct {
 	run     *engine.StreamingQuery
 	refused error
 	past    int64 // version of what is known from before
+	facts   *queryFacts
 	snap    *screen.QuerySnapshot
 }
 
@@ -130,14 +133,15 @@ func (b *localLab) Queries() []*screen.QuerySnapshot {
 			}
 			b.pasts[name] = past{version: b.pasts[name].version + 1, reports: c.snap.Progress}
 		}
-		was := b.pasts[name]
-		if c == nil || c.version != version || c.run != run || c.refused != refused || c.past != was.version {
+		was, facts := b.pasts[name], b.factsOf(name)
+		if c == nil || c.version != version || c.run != run || c.refused != refused || c.past != was.version || c.facts != facts {
 			n := int64(1)
 			if c != nil {
 				n = c.snap.Version + 1
 			}
-			c = &cachedSnapshot{version, run, refused, was.version, b.snapshot(q, run, refused)}
+			c = &cachedSnapshot{version, run, refused, was.version, facts, b.snapshot(q, run, refused, facts)}
 			c.snap.Progress = was.before(run, c.snap.Progress)
+			noteSlow(c.snap.Progress)
 			if last := c.snap.Last(); run == nil && last.BatchID >= 0 {
 				c.snap.BatchID, c.snap.Watermark = last.BatchID, last.Watermark
 			}
@@ -149,11 +153,20 @@ func (b *localLab) Queries() []*screen.QuerySnapshot {
 	return out
 }
 
-func (b *localLab) snapshot(q lab.Query, run *engine.StreamingQuery, refused error) *screen.QuerySnapshot {
+func (b *localLab) snapshot(q lab.Query, run *engine.StreamingQuery, refused error, facts *queryFacts) *screen.QuerySnapshot {
 	s := &screen.QuerySnapshot{Name: q.Name.Value, Sink: q.Format.Value, Mode: q.OutputMode.Value, BatchID: -1,
 		Promise: word(promise(q.Format.Value, q.Options["checkpointLocation"].Value != ""))}
 	if s.Mode == "" {
 		s.Mode = "append"
+	}
+	if s.Trigger = "as fast as possible"; q.TriggerKind != "" {
+		if t, err := engine.ParseTrigger(q.TriggerKind, q.TriggerValue.Value); err == nil {
+			s.Trigger = triggerWords(t.String())
+		}
+	}
+	folder := b.w.Session().Workspace()
+	if facts != nil {
+		s.Source, s.Limit, s.WatermarkDelay = facts.sourceWords(folder, nil), facts.limitWords(), facts.delay
 	}
 	if refused != nil {
 		s.State, s.Error = screen.Failed, asError(refused)
@@ -163,9 +176,21 @@ func (b *localLab) snapshot(q lab.Query, run *engine.StreamingQuery, refused err
 		return s
 	}
 	x := run.Snapshot()
-	s.ID, s.RunID, s.Message, s.Since, s.Mode, s.Trigger = x.ID, x.RunID, x.Status.Message, x.StartedAt, x.Mode, x.Trigger
+	s.ID, s.RunID, s.Message, s.Since, s.Mode, s.Trigger = x.ID, x.RunID, x.Status.Message, x.StartedAt, x.Mode, triggerWords(x.Trigger)
 	s.Temporary, s.BatchID, s.TriggerEvery = x.Temporary, x.Batch, x.TriggerEvery
-	s.Source = strings.Join(x.Sources, ", ")
+	if n := len(x.Recent); n > 0 {
+		s.Memory = memoryOf(x.Recent[n-1].Memory)
+		if facts != nil {
+			var ends []string
+			for _, src := range x.Recent[n-1].Sources {
+				ends = append(ends, src.EndOffset)
+			}
+			s.Source = facts.sourceWords(folder, ends)
+		}
+	}
+	if s.Source == "" {
+		s.Source = strings.Join(x.Sources, ", ")
+	}
 	if x.Watermark > 0 {
 		s.Watermark = timeOf(x.Watermark)
 	}
@@ -202,7 +227,7 @@ func word(promise string) string { w, _, _ := strings.Cut(promise, ":"); return 
 
 func progressOf(p *engine.Progress) screen.Progress {
 	out := screen.Progress{BatchID: p.BatchID, Time: p.Timestamp, Duration: time.Duration(p.BatchDuration) * time.Millisecond,
-		RowsIn: p.NumInputRows, RowsOut: p.Sink.NumOutputRows, InputRate: p.InputRate, ProcessRate: p.ProcessedRate,
+		RowsIn: p.NumInputRows, RowsOut: p.Sink.NumOutputRows, InputRate: p.InputRate, ProcessRate: p.ProcessedRate, Retried: p.Replayed,
 		JSON: func() string { return p.Pretty() }}
 	out.Phases, out.Operators = phasesOf(p.DurationMs), operatorsOf(p.StateOperators)
 	out.Watermark, out.EventMax = eventTimes(p.EventTime)

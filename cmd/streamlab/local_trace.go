@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"streamlab/columnar"
@@ -68,21 +69,27 @@ func (b *localLab) Traced(query string) []int64 {
 	return nil
 }
 
-// cellClock prints times as the cells of rows do.
-func cellClock(us int64) string { return time.UnixMicro(us).UTC().Format("2006-01-02 15:04:05.999999") }
+// cellClock prints times as the cells of rows do, without a date that all of them have.
+func cellClock(hide string) engine.TimeText {
+	return func(us int64) string {
+		return strings.TrimPrefix(time.UnixMicro(us).UTC().Format("2006-01-02 15:04:05.999999"), hide+" ")
+	}
+}
 
 // shownTrace puts a trace into the screens' words.
 func shownTrace(t *engine.Trace, err error) (*screen.Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &screen.Trace{Batch: t.Batch, Partial: t.Partial, Live: t.Live, RowsIn: t.RowsNow, RowsThen: t.RowsThen,
+	t.HideDay = t.Day()
+	clock := cellClock(t.HideDay)
+	out := &screen.Trace{Day: t.HideDay, Batch: t.Batch, Partial: t.Partial, Live: t.Live, RowsIn: t.RowsNow, RowsThen: t.RowsThen,
 		Follow: func(r screen.RowRef) map[int]map[int64]bool {
 			return t.Trace.Follow(engine.Ref{Stage: r.Stage, N: r.N})
 		},
 		Why: func(stage, row int) []screen.Reason {
 			var out []screen.Reason
-			for _, r := range t.Why(stage, row, cellClock) {
+			for _, r := range t.Why(stage, row, clock) {
 				out = append(out, screen.Reason{About: r.About, Text: r.Text})
 			}
 			return out
@@ -91,14 +98,14 @@ func shownTrace(t *engine.Trace, err error) (*screen.Trace, error) {
 		out.Closes = timeOf(t.EvictMs)
 	}
 	for i := range t.Stages {
-		out.Stages = append(out.Stages, shownStage(t, i))
+		out.Stages = append(out.Stages, shownStage(t, i, clock))
 	}
 	return out, nil
 }
 
-func shownStage(t *engine.Trace, i int) screen.TraceStage {
+func shownStage(t *engine.Trace, i int, clock engine.TimeText) screen.TraceStage {
 	s := &t.Stages[i]
-	out := screen.TraceStage{Kind: s.Kind, Detail: s.Detail, Note: t.Note(i, cellClock), In: s.In, Out: s.Out, Took: s.Took, Below: s.Below}
+	out := screen.TraceStage{Kind: s.Kind, Detail: s.Detail, Note: t.Note(i, clock), In: s.In, Out: s.Out, Took: s.Took, Below: s.Below}
 	if len(s.Below) == 0 {
 		out.In = -1
 	}
@@ -149,7 +156,11 @@ func shownValues(t *engine.Trace, i int) screen.Result {
 	}
 	groups := s.Before != nil && len(s.Schema) > s.Keys
 	if groups {
-		r.Columns = append(r.Columns, screen.Column{Name: "was", Right: s.Schema[s.Keys].Type.IsNumeric()}, screen.Column{Name: "change", Right: true})
+		for c := s.Keys; c < len(s.Schema); c++ {
+			r.Columns[c].Grouped = r.Columns[c].Right
+		}
+		n := s.Schema[s.Keys].Type.IsNumeric()
+		r.Columns = append(r.Columns, screen.Column{Name: "was", Right: n, Grouped: n}, screen.Column{Name: "change", Right: true, Grouped: true})
 	}
 	if s.Values == nil {
 		return r
@@ -159,7 +170,7 @@ func shownValues(t *engine.Trace, i int) screen.Result {
 	for k, texts := range cells {
 		row := make([]screen.Cell, len(texts), len(texts)+2)
 		for c, text := range texts {
-			row[c] = screen.Cell{Text: engine.ShortCell(s.Schema[c].Type, text), Null: vs[c].IsNull(k)}
+			row[c] = screen.Cell{Text: t.Cell(s.Schema[c].Type, text), Null: vs[c].IsNull(k)}
 		}
 		if groups {
 			was, change := "?", ""

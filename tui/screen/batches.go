@@ -164,7 +164,7 @@ func (s *Batches) Draw(v canvas.View) {
 				}
 				return "0", canvas.Muted
 			case 9:
-				return s.sh.Clock(p.Watermark), canvas.Muted
+				return s.sh.EventTime(p.Watermark), canvas.Muted
 			}
 			return batchNote(p), canvas.Warn
 		})
@@ -402,7 +402,7 @@ func (s *Batch) drawReport(v canvas.View, y int, q *QuerySnapshot, p *Progress, 
 		widget.Rate(p.ProcessRate)+" r/s processed")
 	wm := "none"
 	if !p.Watermark.IsZero() {
-		wm = string(s.sh.Clock(p.Watermark))
+		wm = string(s.sh.EventClock(p.Watermark))
 		if i > 0 && !q.Progress[i-1].Watermark.IsZero() {
 			if d := p.Watermark.Sub(q.Progress[i-1].Watermark); d > 0 {
 				wm += string("   moved by " + widget.Words(d) + " before this batch")
@@ -430,7 +430,7 @@ func (s *Batch) drawReport(v canvas.View, y int, q *QuerySnapshot, p *Progress, 
 		if v.H >= 30 {
 			y++
 		}
-		ws := widget.Layout(operatorCols, v.W-2, 1)
+		ws := widget.Layout(operatorCols, min(v.W-2, 92), 1)
 		widget.Header(v, 1, y, 1, operatorCols, ws, canvas.Muted)
 		y++
 		for k, o := range p.Operators {
@@ -469,8 +469,8 @@ func (s *Batch) drawReport(v canvas.View, y int, q *QuerySnapshot, p *Progress, 
 var operatorCols = []widget.Col{
 	{Title: "STATEFUL OPERATOR", Width: 18, Grow: true},
 	{Title: "KEYS", Width: 11, Right: true},
-	{Title: "UPDATED", Width: 10, Right: true},
-	{Title: "REMOVED", Width: 10, Right: true},
+	{Title: "UPDATED", Width: 10, Right: true, Rank: 1},
+	{Title: "REMOVED", Width: 10, Right: true, Rank: 2},
 	{Title: "LATE", Width: 8, Right: true},
 	{Title: "MEMORY", Width: 9, Right: true},
 }

@@ -34,6 +34,10 @@ func Card(e *errs.Error, w int) []CardLine {
 	if e == nil {
 		return nil
 	}
+	if inner := causeOfEnd(e); inner != nil {
+		end := safe.Text("query "+e.Params["id"]+", run "+e.Params["runId"], w-10)
+		return append(Card(inner, w), CardLine{Label: "ended", Text: end, Style: canvas.Muted})
+	}
 	var out []CardLine
 	head := safe.Text(e.Condition, w-4)
 	if e.SQLState != "" {
@@ -90,6 +94,15 @@ func Card(e *errs.Error, w int) []CardLine {
 		para("try", e.Hint, canvas.Text, 6)
 	}
 	return out
+}
+
+// causeOfEnd is the error that ended a query, which says what happened; STREAM_FAILED around it says only that it did.
+// Nil of other errors.
+func causeOfEnd(e *errs.Error) *errs.Error {
+	if e.Condition != "STREAM_FAILED" {
+		return nil
+	}
+	return errs.As(e.Err)
 }
 
 func firstLines(s string, n int) string {

@@ -178,25 +178,25 @@ var chartList = [...]chart{
 			if !ok {
 				return "", ""
 			}
-			return s.sh.Clock(to), s.sh.Clock(from)
+			return s.sh.EventTime(to), s.sh.EventTime(from)
 		},
 		func(s *Charts, p *Progress) safe.Line {
 			switch {
 			case p.Watermark.IsZero() && p.EventMax.IsZero():
 				return "no watermark"
 			case p.Watermark.IsZero():
-				return "event " + s.sh.Clock(p.EventMax) + "   no watermark yet"
+				return "event " + s.sh.EventClock(p.EventMax) + "   no watermark yet"
 			case p.EventMax.IsZero():
-				return "watermark " + s.sh.Clock(p.Watermark)
+				return "watermark " + s.sh.EventClock(p.Watermark)
 			}
-			return "event " + s.sh.Clock(p.EventMax) + "   watermark " + s.sh.Clock(p.Watermark) + "   gap " + widget.Words(p.EventMax.Sub(p.Watermark))
+			return "event " + s.sh.EventTime(p.EventMax) + "   watermark " + s.sh.EventClock(p.Watermark) + "   gap " + widget.Words(p.EventMax.Sub(p.Watermark))
 		},
 		func(s *Charts, ps []Progress) safe.Line {
 			p := &ps[len(ps)-1]
 			if p.Watermark.IsZero() {
 				return "no watermark"
 			}
-			t := "watermark " + s.sh.Clock(p.Watermark)
+			t := "watermark " + s.sh.EventClock(p.Watermark)
 			least, greatest := time.Duration(math.MaxInt64), time.Duration(math.MinInt64)
 			for i := range ps {
 				if g := ps[i].EventMax.Sub(ps[i].Watermark); !ps[i].EventMax.IsZero() && !ps[i].Watermark.IsZero() {
@@ -222,7 +222,7 @@ var chartList = [...]chart{
 		},
 		func(_ *Charts, p *Progress) safe.Line {
 			if l := p.Late(); l > 0 {
-				return widget.Count(l) + " " + lateWord(*p, l)
+				return widget.Count(l) + " " + text(p.LateWord(l))
 			}
 			return "none"
 		},

@@ -632,7 +632,7 @@ func (s *Checkpoint) drawRecord(v canvas.View) int {
 	} else {
 		late := s.when(r.LateBefore)
 		if r.ClosesUpTo.Sub(r.LateBefore).Abs() < 12*time.Hour {
-			late = s.sh.Clock(r.LateBefore) // the date is said already
+			late = s.sh.EventTime(r.LateBefore) // the date is said already
 		}
 		put("watermark", "closes up to "+s.when(r.ClosesUpTo)+", late before "+late, canvas.Text)
 	}
@@ -697,10 +697,10 @@ func offsetLines(src SourceOffset, w, room int, named bool) []safe.Line {
 
 // when writes an event time: the time of day, and the date if it is not today's.
 func (s *Checkpoint) when(t time.Time) safe.Line {
-	if t.IsZero() || t.In(s.sh.zone()).Format(time.DateOnly) == s.sh.Now.In(s.sh.zone()).Format(time.DateOnly) {
-		return s.sh.Clock(t)
+	if t.IsZero() || t.UTC().Format(time.DateOnly) == s.sh.today() {
+		return s.sh.EventClock(t)
 	}
-	return safe.Line(t.In(s.sh.zone()).Format(time.DateTime))
+	return safe.Line(t.UTC().Format(time.DateOnly)) + " " + s.sh.EventClock(t)
 }
 
 func (s *Checkpoint) drawRestart(v canvas.View) int {
@@ -709,7 +709,7 @@ func (s *Checkpoint) drawRestart(v canvas.View) int {
 	}
 	rule(v, 0, 0, v.W, "if it restarts now", "", false)
 	y := 1
-	for _, l := range widget.Wrap(safe.Text(s.info.Restart, 600), v.W-2) {
+	for _, l := range widget.Wrap(safe.Text(s.sh.withoutToday(s.info.Restart), 600), v.W-2) {
 		v.Put(1, y, l, canvas.Text)
 		y++
 	}

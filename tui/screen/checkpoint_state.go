@@ -258,7 +258,7 @@ func (p *statePager) draw(v canvas.View, focused bool) {
 func number(t safe.Line) safe.Line {
 	var n int64
 	for i, c := range t {
-		if i == 0 && c == '-' && len(t) > 1 {
+		if i == 0 && (c == '-' || c == '+') && len(t) > 1 {
 			continue
 		}
 		if c < '0' || c > '9' || i > 17 {
@@ -269,8 +269,8 @@ func number(t safe.Line) safe.Line {
 	if t == "" {
 		return t
 	}
-	if t[0] == '-' {
-		return "-" + widget.Count(n)
+	if t[0] == '-' || t[0] == '+' {
+		return t[:1] + widget.Count(n)
 	}
 	return widget.Count(n)
 }

@@ -209,7 +209,7 @@ func (s *Checkpoints) drawFoot(v canvas.View) {
 			y++
 		}
 		body.Put(1, y, "restart", canvas.Muted)
-		for _, l := range widget.Wrap(text(c.Restart), v.W-14) {
+		for _, l := range widget.Wrap(text(s.sh.withoutToday(c.Restart)), v.W-14) {
 			body.Put(12, y, l, canvas.Text)
 			y++
 		}

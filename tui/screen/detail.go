@@ -32,15 +32,22 @@ func (s *Queries) drawDetail(v canvas.View, q *QuerySnapshot) {
 		body := v.Sub(0, 1, v.W, max(5, v.H-8))
 		y += min(DrawCard(body, 0, q.Error), body.H)
 		if q.State == Failed {
-			v.Put(9, y, "enter shows all   s starts again   c opens the checkpoint", canvas.Muted)
+			x := 9
+			for _, hint := range [...]safe.Line{"enter shows all", "s starts again", "c opens the checkpoint"} {
+				if x+safe.Width(hint) < v.W {
+					x = v.Put(x, y, hint, canvas.Muted) + 3
+				}
+			}
 			y++
 		}
-		y++
+		if v.H >= 16 {
+			y++
+		}
 	}
-	roomy := v.H >= 14
+	roomy := v.H >= 14 && q.Error == nil || v.H >= 18
 	if y+4 < v.H {
 		y = s.drawCharts(v, y, q)
-		if roomy {
+		if roomy && (v.H >= 18 || q.Memory.Held == 0) {
 			y++
 		}
 	}
@@ -211,7 +218,7 @@ func (s *Queries) drawFacts(v canvas.View, y int, q *QuerySnapshot) int {
 	}
 	switch {
 	case !q.Watermark.IsZero():
-		t := s.sh.Clock(q.Watermark) + "   " + widget.Words(max(0, s.sh.Now.Sub(q.Watermark))) + " behind the clock"
+		t := s.sh.EventClock(q.Watermark) + "   " + widget.Words(max(0, s.sh.Now.Sub(q.Watermark))) + " behind the clock"
 		if q.WatermarkDelay > 0 {
 			t += " (" + widget.Words(q.WatermarkDelay) + " is the delay)"
 		}
@@ -243,10 +250,20 @@ func (s *Queries) drawFacts(v canvas.View, y int, q *QuerySnapshot) int {
 		put("state", t, canvas.Text)
 		if l := p.Late(); l > 0 {
 			x := 11 + safe.Width(t) + 2
-			v.Fit(x, y-1, v.W-x-1, widget.Count(l)+" late "+lateWord(p, l)+" dropped", canvas.Warn)
+			v.Fit(x, y-1, v.W-x-1, widget.Count(l)+" "+text(p.LateWord(l))+" dropped", canvas.Warn)
+		}
+	}
+	if t := memoryWords(q.Memory); t != "" {
+		put("memory", t, canvas.Text)
+		if q.Memory.Limited {
+			x := 11 + safe.Width(t) + 2
+			v.Fit(x, y-1, v.W-x-1, "batches are made smaller", canvas.Warn)
 		}
 	}
 	src := text(q.Source)
+	if src == "" {
+		src = "-"
+	}
 	sink := "sink " + text(q.Sink)
 	if q.Promise != "" {
 		promise := text(q.Promise)
@@ -259,9 +276,9 @@ func (s *Queries) drawFacts(v canvas.View, y int, q *QuerySnapshot) int {
 		sink += ", temporary checkpoint"
 	}
 	v.Put(1, y, "source", canvas.Muted)
-	if safe.Width(src)+safe.Width(sink)+16 < v.W {
+	if x := v.W - 1 - safe.Width(sink); 11+safe.Width(src)+3 <= x {
 		v.Put(11, y, src, canvas.Text)
-		v.Put(max(11+safe.Width(src)+4, 40), y, sink, canvas.Text)
+		v.Put(min(x, max(11+safe.Width(src)+4, 40)), y, sink, canvas.Text)
 		return y + 1
 	}
 	v.Fit(11, y, v.W-12, src, canvas.Text)
@@ -270,18 +287,19 @@ func (s *Queries) drawFacts(v canvas.View, y int, q *QuerySnapshot) int {
 	return y + 2
 }
 
-// lateWord names what is counted as late: for aggregations Spark counts groups.
-func lateWord(p Progress, n int64) safe.Line {
-	s := safe.Line("s")
-	if n == 1 {
-		s = ""
+// memoryWords says what a query holds of what it may hold; empty if that is not known.
+func memoryWords(m Memory) safe.Line {
+	switch {
+	case m.Held <= 0:
+		return ""
+	case m.Budget <= 0:
+		return widget.Bytes(m.Held) + ", no limit"
 	}
-	for _, o := range p.Operators {
-		if o.DroppedByWatermark > 0 && o.Name == "stateStoreSave" {
-			return "group" + s
-		}
+	share := safe.Line("under 1 %")
+	if n := m.Held * 100 / m.Budget; n > 0 {
+		share = f("%d %%", n)
 	}
-	return "row" + s
+	return widget.Bytes(m.Held) + " of " + widget.Bytes(m.Budget) + ", " + share
 }
 
 var lastCols = []widget.Col{

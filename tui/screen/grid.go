@@ -39,7 +39,7 @@ func NewGrid(r Result) *Grid {
 	for _, row := range r.Rows[:min(200, len(r.Rows))] {
 		for i := range min(len(row), len(g.widths)) {
 			if g.widths[i] < widest {
-				g.widths[i] = max(g.widths[i], safe.Width(cellText(row[i], widest)))
+				g.widths[i] = max(g.widths[i], safe.Width(g.cell(i, row[i], widest)))
 			}
 		}
 	}
@@ -74,6 +74,15 @@ func cellText(c Cell, limit int) safe.Line {
 		return "NULL"
 	}
 	return safe.Text(c.Text, limit)
+}
+
+// cell is what the screen shows of a cell of column c.
+func (g *Grid) cell(c int, x Cell, limit int) safe.Line {
+	t := cellText(x, limit)
+	if g.res.Columns[c].Grouped && !x.Null {
+		t = number(t)
+	}
+	return t
 }
 
 func (g *Grid) row(i int) []Cell {
@@ -285,12 +294,7 @@ func (g *Grid) Draw(v canvas.View, focused bool) {
 	if g.plain {
 		x0 = 1
 	}
-	widths := append([]int(nil), g.widths...)
-	if len(widths) > 1 {
-		// A long first column stays on the screen and must leave room for one more.
-		widths[0] = min(widths[0], max(10, (v.W-x0)/2-1))
-	}
-	cols := g.visible(v.W-x0, widths)
+	cols, widths := g.shown(v.W - x0)
 	x := x0
 	for _, c := range cols {
 		w := min(widths[c], v.W-x)
@@ -338,7 +342,7 @@ func (g *Grid) Draw(v canvas.View, focused bool) {
 			if g.marks != nil && g.marks[[2]int{g.at0(i), c}] {
 				st = canvas.Change | canvas.Bold
 			}
-			t := cellText(cell, w)
+			t := g.cell(c, cell, w)
 			if g.res.Columns[c].Right {
 				v.Right(x+w, y, w, t, st)
 			} else {
@@ -353,6 +357,29 @@ func (g *Grid) Draw(v canvas.View, focused bool) {
 			v.Paint(x0, y, v.W-x0, canvas.Bold)
 		}
 	}
+}
+
+// shown is which columns are on w cells, and how wide all are. Where not all fit, a long first column leaves room for
+// one more.
+func (g *Grid) shown(w int) (cols, widths []int) {
+	widths = append([]int(nil), g.widths...)
+	all := -2
+	for _, n := range widths {
+		all += n + 2
+	}
+	if all > w && len(widths) > 1 {
+		widths[0] = min(widths[0], max(10, w/2-1))
+	}
+	return g.visible(w, widths), widths
+}
+
+// Beyond says how many columns are to the left and to the right of those on w cells; "" if all are there.
+func (g *Grid) Beyond(w int) safe.Line {
+	cols, _ := g.shown(w)
+	if n := len(g.res.Columns) - len(cols); n > 0 {
+		return f("%d of %d columns, ← →", len(cols), len(g.res.Columns))
+	}
+	return ""
 }
 
 // visible chooses the columns for w cells: the first, then those from left on, scrolled so that the

@@ -30,6 +30,7 @@ type Inspector struct {
 	why    whyView
 	stages widget.List
 	grids  []*traceRows // by stage
+	brief  bool         // notes of stages are short, for want of room
 	find   string
 
 	followed *RowRef
@@ -400,9 +401,13 @@ func (s *Inspector) Disabled(a Action) safe.Line {
 		if q == nil || !q.State.Active() {
 			return "the query does not run"
 		}
-	case TraceAll, Zoom:
+	case TraceAll, Zoom, NextPane, PrevPane, Filter, FindNext, FindPrev, Look, CopyAll:
 		if s.trace == nil {
-			return "there is no trace"
+			return "the rows of this batch are not there"
+		}
+	case Enter, Copy:
+		if s.trace == nil && s.err != nil {
+			return "the rows of this batch are not there"
 		}
 	}
 	return disabled(a, q)

@@ -37,11 +37,11 @@ func (s *Inspector) title() safe.Line {
 	}
 	t := s.trace
 	if t != nil && t.Partial {
-		far := safe.Line(" so far")
+		rows := widget.Count(t.RowsIn) + " rows"
 		if s.sh.Class == S {
-			far = ""
+			return spinner(s.sh) + rows + " · ctrl+c cancels"
 		}
-		return spinner(s.sh) + "running again · " + widget.Count(t.RowsIn) + " rows" + far + " · ctrl+c cancels"
+		return spinner(s.sh) + "running again · " + rows + " so far · ctrl+c cancels"
 	}
 	if s.sh.Busy != "" {
 		return spinner(s.sh) + text(s.sh.Busy) + " …"
@@ -62,38 +62,85 @@ func (s *Inspector) title() safe.Line {
 			kept += int64(len(t.Stages[i].Rows))
 		}
 	}
-	if t.RowsIn == 0 {
-		return how + " · no rows"
+	day := safe.Line("")
+	if t.Day != "" && t.Day != s.sh.today() {
+		day = " · times of " + text(t.Day)
 	}
-	return how + " · " + widget.Count(kept) + " of " + widget.Count(t.RowsIn) + " traced"
+	if t.RowsIn == 0 {
+		return how + " · no rows" + day
+	}
+	return how + " · " + widget.Count(kept) + " of " + widget.Count(t.RowsIn) + " traced" + day
 }
 
+// drawError says why there are no rows, and below it what is known of the batch without them.
 func (s *Inspector) drawError(v canvas.View) {
-	DrawCard(v, 1, s.err)
+	y := DrawCard(v, 1, s.err) + 1
+	q := s.sh.Query(s.name)
+	r := Batch{sh: s.sh, name: s.name, id: s.id}
+	i := r.progress(q)
+	if i < 0 || v.H-y < 6 {
+		return
+	}
+	rule(v, 0, y, v.W, "what the batch reported", s.sh.Millis(q.Progress[i].Time), false)
+	r.drawReport(v, y+1, q, &q.Progress[i], i)
 }
 
-var stageColsS = []widget.Col{
-	{Width: 2, Right: true},
-	{Title: "STAGE", Width: 10},
-	{Width: 17, Grow: true},
-	{Title: "IN", Width: 9, Right: true},
-	{Title: "OUT", Width: 9, Right: true},
-	{Title: "ms", Width: 5, Right: true, Rank: 2},
-	{Width: 16, Rank: 3},
+// stageCols are the columns of the list of stages on w cells: as wide as what stands in them. What a stage does and
+// what is to note of it share the rest; the note goes first, and only then the milliseconds.
+func (s *Inspector) stageCols(w int) []widget.Col {
+	kind, detail, in, out, ms, note, brief := 5, 4, 2, 3, 2, 0, 0
+	for i := range s.trace.Stages {
+		st := &s.trace.Stages[i]
+		kind = max(kind, safe.Width(text(st.Kind)))
+		detail = max(detail, safe.Width(text(st.Detail)))
+		in = max(in, safe.Width(widget.Count(st.In)))
+		out = max(out, safe.Width(widget.Count(st.Out)))
+		ms = max(ms, safe.Width(f("%d", st.Took.Milliseconds())))
+		note = max(note, safe.Width(text(st.Note)))
+		brief = max(brief, safe.Width(briefly(st.Note)))
+	}
+	s.brief = false
+	cols := []widget.Col{
+		{Width: 2, Right: true},
+		{Title: "STAGE", Width: min(kind, 14)},
+		{Width: detail},
+		{Title: "IN", Width: in + 2, Right: true},
+		{Title: "OUT", Width: out + 2, Right: true},
+		{Title: "ms", Width: ms + 2, Right: true, Rank: 2},
+		{Title: " NOTE", Width: note + 1, Grow: true, Rank: 3},
+	}
+	rest := w - len(cols) + 1
+	for i, c := range cols {
+		if i != 2 && i != 6 {
+			rest -= c.Width
+		}
+	}
+	switch {
+	case note == 0 || rest < 34: // what it does needs the line
+		cols = cols[:6]
+		cols[2].Width, cols[2].Grow = min(detail, max(8, rest)), rest < detail
+	case detail+note+1 > rest:
+		s.brief = true
+		for i := 3; i < 6; i++ {
+			cols[i].Width--
+			rest++
+		}
+		cols[2].Width = min(detail, max(rest*11/20, rest-brief-1))
+		cols[6].Width = rest - cols[2].Width
+	}
+	return cols
 }
 
-var stageColsM = []widget.Col{
-	{Width: 2, Right: true},
-	{Title: "STAGE", Width: 10},
-	{Width: 28},
-	{Title: "IN", Width: 9, Right: true},
-	{Title: "OUT", Width: 9, Right: true},
-	{Title: "ms", Width: 5, Right: true, Rank: 3},
-	{Title: "NOTE", Width: 24, Grow: true, Rank: 2},
+// briefly is the first and weightiest part of a note.
+func briefly(note string) safe.Line {
+	first, _, _ := strings.Cut(note, ", ")
+	first = strings.TrimSuffix(first, " dropped")
+	return text(strings.TrimPrefix(strings.TrimPrefix(first, "offsets "), "watermark "))
 }
 
 // drawStages lists the operators on h lines, the header among them.
-func (s *Inspector) drawStages(v canvas.View, cols []widget.Col) {
+func (s *Inspector) drawStages(v canvas.View) {
+	cols := s.stageCols(v.W - 3)
 	n := len(s.trace.Stages)
 	ws := widget.Layout(cols, v.W-3, 1)
 	widget.Header(v, 2, 0, 1, cols, ws, canvas.Muted)
@@ -118,7 +165,17 @@ func (s *Inspector) drawStages(v canvas.View, cols []widget.Col) {
 			case 5:
 				return f("%d", st.Took.Milliseconds()), canvas.Muted
 			}
-			return text(st.Note), canvas.Muted
+			if st.Note == "" {
+				return "", canvas.Muted
+			}
+			n := text(st.Note)
+			if s.brief {
+				n = briefly(st.Note)
+			}
+			if strings.Contains(st.Note, "late row") {
+				return " " + n, canvas.Warn
+			}
+			return " " + n, canvas.Muted
 		})
 		if i == s.stages.Cursor {
 			v.Put(1, y, "▸", canvas.Accent|canvas.Bold)
@@ -138,12 +195,16 @@ func (s *Inspector) drawRows(v canvas.View, stage int, chosen bool) {
 	title := f("out of %d ", stage+1) + text(st.Kind)
 	note := widget.Count(st.Out)
 	if chosen {
+		g.list.Window(g.len(), v.H-2)
 		note = g.list.Shown(g.len())
 		if total := st.Values.Total; total > int64(g.len()) {
-			note = f("%d kept of ", g.len()) + widget.Count(total)
+			note = g.list.Shown(g.len()) + " kept of " + widget.Count(total)
 		}
 		if held := st.Values.Total - st.Out; held > 0 {
 			note += ", " + widget.Count(held) + " held back"
+		}
+		if cols := g.Beyond(v.W - 3); cols != "" && g.len() > 0 {
+			note += " · " + cols
 		}
 	}
 	if s.followed != nil && chosen {
@@ -153,7 +214,9 @@ func (s *Inspector) drawRows(v canvas.View, stage int, chosen bool) {
 		}
 	}
 	if n := text(st.Note); s.sh.Class == S && n != "" && s.followed == nil { // the column of notes is narrow there
-		title = safe.Cut(title+" · "+n, max(safe.Width(title), v.W-safe.Width(note)-8))
+		if room := v.W - safe.Width(note) - 8; room > safe.Width(title)+12 {
+			title = safe.Cut(title+" · "+n, room)
+		}
 	}
 	rule(v, 0, 0, v.W, title, note, chosen && s.pane == rowPane)
 	body := v.Sub(0, 1, v.W, v.H-1)
@@ -173,7 +236,7 @@ func (s *Inspector) nothing(stage int) safe.Line {
 		if t.Closes.IsZero() {
 			return "This batch had no rows."
 		}
-		return "This batch had no rows. It ran to close windows up to " + s.sh.Clock(t.Closes) + "."
+		return "This batch had no rows. It ran to close windows up to " + s.sh.EventClock(t.Closes) + "."
 	case st.In < 0:
 		return "No row came from here in this batch."
 	case st.In == 0:
@@ -191,7 +254,7 @@ func fewer(rs []Reason) (out []Reason) {
 			out[last].Text += "  " + strings.TrimPrefix(r.Text, "none: the group is ")
 		case r.About == "after" && last >= 0:
 			out[last].Text += " → " + r.Text
-		case r.About == "then" && r.Text == "kept" && last >= 0:
+		case r.About == "then" && strings.HasPrefix(r.Text, "goes on to ") && last >= 0:
 		default:
 			out = append(out, r)
 		}
@@ -201,7 +264,7 @@ func fewer(rs []Reason) (out []Reason) {
 
 func (s *Inspector) drawSmall(v canvas.View) {
 	n := s.stageLines(v.H / 3)
-	s.drawStages(v.Sub(0, 0, v.W, n), stageColsS)
+	s.drawStages(v.Sub(0, 0, v.W, n))
 	why := 5
 	if v.H < 18 {
 		why = 3
@@ -212,7 +275,7 @@ func (s *Inspector) drawSmall(v canvas.View) {
 
 func (s *Inspector) drawMedium(v canvas.View) {
 	n := s.stageLines(v.H/3) + 1
-	s.drawStages(v.Sub(0, 1, v.W, n-1), stageColsM)
+	s.drawStages(v.Sub(0, 1, v.W, n-1))
 	y := n + 1
 	w := v.W * 53 / 100
 	s.drawRows(v.Sub(0, y, w, v.H-y), s.stages.Cursor, true)
@@ -223,7 +286,7 @@ func (s *Inspector) drawMedium(v canvas.View) {
 func (s *Inspector) drawWide(v canvas.View) {
 	top := max(s.stageLines(v.H/3), 9)
 	w := v.W * 64 / 100
-	s.drawStages(v.Sub(0, 1, w, top), stageColsM)
+	s.drawStages(v.Sub(0, 1, w, top))
 	divider(v, w, 1, top)
 	s.drawWhy(v.Sub(w+1, 1, v.W-w-1, top), "", false)
 	y := top + 2

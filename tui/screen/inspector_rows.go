@@ -75,11 +75,7 @@ func (g *traceRows) toFirst(set map[int64]bool) {
 func (g *traceRows) Draw(v canvas.View, marked map[int64]bool, focused bool) {
 	n := g.len()
 	const x0 = 3
-	widths := append([]int(nil), g.widths...)
-	if len(widths) > 1 {
-		widths[0] = min(widths[0], max(10, (v.W-x0)/2-1))
-	}
-	cols := g.visible(v.W-x0, widths)
+	cols, widths := g.shown(v.W - x0)
 	x := x0
 	for _, c := range cols {
 		w := min(widths[c], v.W-x)
@@ -123,7 +119,7 @@ func (g *traceRows) drawRow(v canvas.View, y, i int, cols, widths []int, marked 
 			if r.Mark != "" && c == len(g.res.Columns)-1 {
 				st = canvas.Warn
 			}
-			t = cellText(row[c], w)
+			t = g.cell(c, row[c], w)
 		}
 		if !r.Emitted && st == canvas.Text {
 			st = canvas.Muted

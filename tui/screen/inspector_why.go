@@ -44,6 +44,7 @@ func (w *whyView) move(a Action) bool {
 // whyLine is a line of the pane: what it is about, and the text.
 type whyLine struct {
 	about, text safe.Line
+	whole       safe.Line // instead of both
 	st          canvas.Style
 }
 
@@ -73,6 +74,10 @@ func (s *Inspector) drawWhy(v canvas.View, more safe.Line, spaced bool) {
 	}
 	rule(v, 0, 0, v.W, "why this row", note, s.pane == reasonPane && !s.zoom)
 	for y, l := range lines[s.why.top:min(len(lines), s.why.top+body.H)] {
+		if l.whole != "" {
+			body.Fit(1, y, body.W-2, l.whole, l.st)
+			continue
+		}
 		body.Fit(1, y, reasonColumn-2, l.about, canvas.Muted)
 		body.Fit(reasonColumn, y, body.W-reasonColumn-1, l.text, l.st)
 	}
@@ -82,13 +87,10 @@ func (s *Inspector) drawWhy(v canvas.View, more safe.Line, spaced bool) {
 func (s *Inspector) whyLines(w int, spaced bool) (out []whyLine) {
 	g := s.grid()
 	if s.trace.Partial {
-		for _, l := range widget.Wrap("The batch still runs. What became of a row is known at its end.", w-reasonColumn-1) {
-			out = append(out, whyLine{text: l, st: canvas.Muted})
-		}
-		return out
+		return s.plainLines("The batch still runs. What became of a row is known at its end.", w)
 	}
 	if g.len() == 0 {
-		return nil
+		return s.plainLines("No row is chosen: none leaves this stage.", w)
 	}
 	rs := s.trace.Why(s.stages.Cursor, g.place())
 	if !spaced {
@@ -116,6 +118,14 @@ func (s *Inspector) whyLines(w int, spaced bool) (out []whyLine) {
 	return out
 }
 
+// plainLines are a sentence about no row.
+func (s *Inspector) plainLines(t safe.Line, w int) (out []whyLine) {
+	for _, l := range widget.Wrap(t, w-2) {
+		out = append(out, whyLine{whole: l, st: canvas.Muted})
+	}
+	return out
+}
+
 // originLines are the first rows that the row came from.
 func (s *Inspector) originLines() (out []whyLine) {
 	row := &s.trace.Stages[s.stages.Cursor].Rows[s.grid().place()]
@@ -127,7 +137,7 @@ func (s *Inspector) originLines() (out []whyLine) {
 		l := safe.Line(" ")
 		for c, cell := range s.trace.Stages[p.Stage].Values.Rows[p.Row] {
 			w := min(s.grids[p.Stage].widths[c], 40)
-			l += " " + padded(cellText(cell, w), w) + " "
+			l += " " + padded(s.grids[p.Stage].cell(c, cell, w), w) + " "
 		}
 		out = append(out, whyLine{text: l, st: canvas.Muted})
 	}

@@ -264,7 +264,7 @@ func (s *Output) Draw(v canvas.View) {
 	n := len(s.con.Lines)
 	from := s.first()
 	if s.con.Dropped > 0 {
-		note += " · " + widget.Count(s.con.Dropped) + " lines not kept"
+		note = widget.Count(s.con.Dropped) + " lines not kept · " + note
 	}
 	rule(v, 0, 0, v.W, "Queries › "+s.Crumb(), note, true)
 	if n == 0 {

@@ -46,9 +46,10 @@ var queryCols = []widget.Col{
 	{Title: "BATCH", Width: 6, Right: true, Rank: 4},
 	{Title: "DUR", Width: 6, Right: true, Rank: 2},
 	{Title: "WM", Width: 5, Right: true, Rank: 3},
+	{Title: "MEMORY", Width: 8, Right: true, Rank: 8},
 }
 
-var sortNames = [...]safe.Line{"name", "sink", "mode", "in", "proc", "batch", "dur", "wm"}
+var sortNames = [...]safe.Line{"name", "sink", "mode", "in", "proc", "batch", "dur", "wm", "memory"}
 
 // shown is the queries after filter and sort.
 func (s *Queries) shown() []*QuerySnapshot {
@@ -83,6 +84,8 @@ func (s *Queries) shown() []*QuerySnapshot {
 			return a.BatchID < b.BatchID
 		case 6:
 			return pa.Duration < pb.Duration
+		case 8:
+			return a.Memory.Held < b.Memory.Held
 		}
 		return a.Watermark.Before(b.Watermark)
 	})
@@ -466,6 +469,14 @@ func (s *Queries) drawList(v canvas.View) {
 					return "-", canvas.Muted
 				}
 				return widget.Short(max(0, s.sh.Now.Sub(q.Watermark))), canvas.Text
+			case 8:
+				if !active || q.Memory.Held == 0 {
+					return "-", canvas.Muted
+				}
+				if q.Memory.Limited {
+					return widget.Bytes(q.Memory.Held), canvas.Warn
+				}
+				return widget.Bytes(q.Memory.Held), canvas.Text
 			}
 			if !active {
 				return "-", canvas.Muted

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"streamlab/errs"
@@ -281,6 +282,35 @@ func (s *Shared) Clock(t time.Time) safe.Line {
 	return safe.Line(t.In(s.zone()).Format("15:04:05"))
 }
 
+// EventTime writes a time of the data: in UTC, as the cells of rows have it, so that a watermark can be compared with
+// them by eye.
+func (s *Shared) EventTime(t time.Time) safe.Line {
+	if t.IsZero() {
+		return "-"
+	}
+	return safe.Line(t.UTC().Format("15:04:05"))
+}
+
+// EventClock is EventTime for a line of its own: it says that it is UTC where the other times are not.
+func (s *Shared) EventClock(t time.Time) safe.Line {
+	out := s.EventTime(t)
+	if t.IsZero() {
+		return out
+	}
+	if _, off := t.In(s.zone()).Zone(); off != 0 {
+		out += " UTC"
+	}
+	return out
+}
+
+// today is the date of now, as event times have it.
+func (s *Shared) today() string { return s.Now.UTC().Format(time.DateOnly) }
+
+// withoutToday leaves the date of today out of the times in a sentence.
+func (s *Shared) withoutToday(sentence string) string {
+	return strings.ReplaceAll(sentence, s.today()+" ", "")
+}
+
 // Millis writes a time of day with milliseconds.
 func (s *Shared) Millis(t time.Time) safe.Line {
 	if t.IsZero() {
@@ -338,8 +368,9 @@ func rule(v canvas.View, x, y, w int, title, note safe.Line, focused bool) {
 		line, st, tst = "━", canvas.Accent, canvas.Title|canvas.Bold
 	}
 	v.HLine(x, y, w, line, st)
-	nw := safe.Width(note)
 	room := w - 4
+	note = shorter(note, room-safe.Width(title)-3)
+	nw := safe.Width(note)
 	if nw > 0 && room-nw-3 < 8 && safe.Width(title) > room-nw-3 {
 		nw, note = 0, "" // the title matters more
 	}
@@ -351,6 +382,19 @@ func rule(v canvas.View, x, y, w int, title, note safe.Line, focused bool) {
 		n := safe.Cut(note, room)
 		v.Right(x+w-1, y, w, " "+n+" ", canvas.Muted)
 	}
+}
+
+// shorter leaves parts between dots out from the end of a note, as long as it is wider than w: its first part is what
+// matters most.
+func shorter(note safe.Line, w int) safe.Line {
+	for safe.Width(note) > w {
+		i := strings.LastIndex(string(note), " · ")
+		if i < 0 {
+			return note
+		}
+		note = note[:i]
+	}
+	return note
 }
 
 // divider draws the line between two panes.

@@ -35,8 +35,9 @@ type RowRef struct {
 // and return at once.
 type Trace struct {
 	Batch    int64
-	Partial  bool // the batch still runs: nothing can be followed or explained
-	Live     bool // of a recording; else the batch was run again
+	Day      string // date of all its times, which is left out of them: "2026-01-05"; empty: they have their dates
+	Partial  bool   // the batch still runs: nothing can be followed or explained
+	Live     bool   // of a recording; else the batch was run again
 	RowsIn   int64
 	RowsThen int64     // that it read when it ran; -1 is unknown. Files may have gone since.
 	Closes   time.Time // windows that end by it are closed; zero: none

@@ -190,6 +190,15 @@ type QuerySnapshot struct {
 	Watermark      time.Time     // zero: none yet
 	WatermarkDelay time.Duration // 0: the query has no watermark
 	Progress       []Progress    // of the last batches, oldest first, at most 120
+	Memory         Memory        // at the end of the newest batch; the zero value if that is not known
+}
+
+// Memory is what a query holds, in bytes.
+type Memory struct {
+	Held    int64 // all of it; 0: not known
+	State   int64 // of it: tables and indexes of stateful operators
+	Budget  int64 // what the query may hold; 0: there is no limit
+	Limited bool  // batches are made smaller, so that it stays within the budget
 }
 
 // Last gives the newest progress; the zero Progress with BatchID -1 if there is none.
@@ -232,6 +241,20 @@ func (p Progress) Late() (n int64) {
 		n += o.DroppedByWatermark
 	}
 	return n
+}
+
+// LateWord names n things that were dropped as late: for aggregations Spark counts groups, not rows.
+func (p Progress) LateWord(n int64) string {
+	w := "late row"
+	for _, o := range p.Operators {
+		if o.DroppedByWatermark > 0 && o.Name == "stateStoreSave" {
+			w = "late group"
+		}
+	}
+	if n != 1 {
+		w += "s"
+	}
+	return w
 }
 
 // A Phase is one part of a batch's time.
@@ -320,6 +343,9 @@ type Column struct {
 	Name  string
 	Type  string // shown beside the name: "text", "int"; may be empty
 	Right bool   // align right: numbers
+	// Grouped shows whole numbers with separators between thousands: what groups amount to, which is read, not the
+	// data, whose numbers may be names. Copies and exports have the plain text.
+	Grouped bool
 }
 
 // A Cell is one value as text. The text is raw data: the canvas makes it safe.

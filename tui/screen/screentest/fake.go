@@ -55,12 +55,15 @@ func New() *Bench {
 		query("clicks_1m", "foreachBatch", "update", screen.Running, 1841, 998_200, 182, 120),
 		query("orders_dedup", "delta", "append", screen.Running, 307, 1_200, 94, 60),
 		query("rides_join", "kafka", "append", screen.Running, 512, 840, 310, 60),
-		query("top_pages", "memory", "complete", screen.Stopped, 88, 0, 40, 30),
-		query("late_events", "console", "append", screen.Failed, 17, 0, 20, 16),
+		query("top_pages", "memory", "complete", screen.Stopped, 88, 3_000, 40, 30),
+		query("late_events", "console", "append", screen.Failed, 17, 3_000, 20, 16),
 	}
 	c := b.queries[0]
 	c.Source, c.Limit, c.Trigger, c.TriggerEvery = "kafka clicks, 4 partitions", "1M/s", "500 ms", 500*time.Millisecond
 	c.Promise = "at-least-once"
+	c.Memory = screen.Memory{Held: 236 << 20, State: 212 << 20, Budget: 1536 << 20}
+	b.queries[1].Memory = screen.Memory{Held: 9 << 20, State: 2 << 20, Budget: 1536 << 20}
+	b.queries[2].Memory = screen.Memory{Held: 1400 << 20, State: 1338 << 20, Budget: 1536 << 20, Limited: true}
 	c.Watermark, c.WatermarkDelay = Now.Add(-11*time.Second), 10*time.Second
 	b.queries[1].Watermark, b.queries[1].WatermarkDelay = Now.Add(-10*time.Minute), 10*time.Minute
 	b.queries[2].Watermark, b.queries[2].WatermarkDelay = Now.Add(-32*time.Second), 30*time.Second

@@ -3,11 +3,13 @@ package screentest
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"streamlab/errs"
 	"streamlab/tui/screen"
+	"streamlab/tui/widget"
 )
 
 var _ screen.Tracer = (*Bench)(nil)
@@ -138,7 +140,7 @@ func fullTrace(batch int64, n int) *screen.Trace {
 		}
 		add(evt, screen.TraceRow{Mark: mark, FromAll: 1, From: []screen.RowPlace{{Stage: 1, Row: i}}}, row[0].Text, row[1].Text)
 	}
-	num := func(name string) screen.Column { return screen.Column{Name: name, Right: true} }
+	num := func(name string) screen.Column { return screen.Column{Name: name, Right: true, Grouped: true} }
 	agg := stage("aggregate", "window, page: count(1)", "37 late rows dropped, 1,204,468 → 1,204,880 keys", 61_004, 1_012, 104,
 		screen.Column{Name: "window"}, page, num("count"), num("was"), num("change"))
 	groups := []string{"/home", "/cart", "/search", "/checkout", "/item/1182", "/item/77", "/login"}
@@ -206,16 +208,25 @@ func follow(t *screen.Trace, r screen.RowRef) map[int]map[int64]bool {
 	return out
 }
 
+// grouped writes a count as the screens do.
+func grouped(text string) string {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return text
+	}
+	return string(widget.Count(n))
+}
+
 func why(t *screen.Trace, stage, row int) []screen.Reason {
 	s := &t.Stages[stage]
 	cells := s.Values.Rows[row]
 	switch {
 	case s.Kind == "aggregate":
-		return []screen.Reason{{About: "state key", Text: "(" + cells[0].Text + ", " + cells[1].Text + ")"}, {About: "before", Text: cells[3].Text},
-			{About: "after", Text: cells[2].Text},
+		return []screen.Reason{{About: "state key", Text: "(" + cells[0].Text + ", " + cells[1].Text + ")"}, {About: "before", Text: grouped(cells[3].Text)},
+			{About: "after", Text: grouped(cells[2].Text)},
 			{About: "came from", Text: fmt.Sprintf("%d rows of 3 event time", s.Rows[row].FromAll)},
 			{About: "emitted", Text: "yes: update mode sends every group that changed in this batch"},
-			{About: "in append", Text: "not yet: it waits until the watermark passes 12:41:00 (now 12:40:48)"}, {About: "then", Text: "kept"}}
+			{About: "in append", Text: "not yet: it waits until the watermark passes 12:41:00 (now 12:40:48)"}, {About: "then", Text: "goes on to 5 sink"}}
 	case strings.HasPrefix(s.Rows[row].Mark, "late"):
 		return []screen.Reason{{About: "came from", Text: fmt.Sprintf("row %d of 2 filter", row+1)}, {About: "then",
 			Text: "dropped as late by 4 aggregate: 12:40:00 is not after the late bound 12:40:47, where batch 1839 moved it"}}
@@ -224,7 +235,7 @@ func why(t *screen.Trace, stage, row int) []screen.Reason {
 	case s.Kind == "sink":
 		return []screen.Reason{{About: "came from", Text: fmt.Sprintf("row %d of 4 aggregate", row+1)}, {About: "then", Text: "sent to the sink"}}
 	}
-	return []screen.Reason{{About: "then", Text: "kept"}}
+	return []screen.Reason{{About: "then", Text: fmt.Sprintf("goes on to %d %s", stage+2, t.Stages[stage+1].Kind)}}
 }
 
 func (b *Bench) TraceNext(query string) error {
