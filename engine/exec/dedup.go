@@ -40,6 +40,7 @@ type dedupRange struct {
 	e     *encoder
 	stats segmentStats
 	gone  int64
+	bound int64 // at or before which keys have expired in the batch; noBound: none has
 
 	groups []uint32
 	cols   []*columnar.Vec
@@ -244,19 +245,26 @@ func (o *dedup) takePart(i int, p *dedupPart, rows []int32) {
 	a.t.onlyNew = false
 }
 
-// expire forgets the keys of a range whose time has come.
+// expire forgets the keys of a range whose time has come. They are not listed for the store, which is told the time.
 func (o *dedup) expire(i int, evict int64) {
 	a := o.ranges[i]
-	a.gone = 0
-	if !o.within && o.key == nil {
-		return
+	a.gone, a.bound = 0, noBound
+	if o.within || o.key != nil {
+		if a.gone = o.forget(a, evict); a.gone > 0 {
+			a.bound = evict
+		}
 	}
-	had := len(a.t.dead)
-	a.x.pop(evict, func(g uint32) (int64, bool) { return o.expires(a, g) }, func(g uint32) { a.t.dead = append(a.t.dead, g) })
-	dead := a.t.dead
-	a.t.unlinkAll(dead[had:])
-	a.t.dead = dead
-	a.gone = int64(len(dead) - had)
+}
+
+// forget removes the keys of a range whose time is at or before bound. Their records may be used again by the
+// next batch: nothing of this one reads them.
+func (o *dedup) forget(a *dedupRange, bound int64) (gone int64) {
+	a.x.drop(bound, func(g uint32) int64 { t, _ := o.expires(a, g); return t }, func(gs []uint32) {
+		a.t.unlinkAll(gs)
+		a.t.free = append(a.t.free, gs...)
+		gone += int64(len(gs))
+	})
+	return gone
 }
 
 // collect counts what the ranges have done, and gives the number of rows that pass.
@@ -397,7 +405,7 @@ func (o *dedup) reset() {
 	for _, a := range o.ranges {
 		a.t = newTable(o.lay, o.extra())
 		a.x.reset()
-		a.stats = segmentStats{}
+		a.stats, a.bound = segmentStats{}, noBound
 	}
 }
 

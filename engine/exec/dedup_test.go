@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -150,4 +151,87 @@ func TestDedupKeepsTheOrderOfTheInput(t *testing.T) {
 			st.settle()
 		}
 	}
+}
+
+// Earlier versions removed expired keys one by one; now the store is told up to when they have expired. State in
+// which both happened has the keys that are left, each once and with its time.
+func TestKeysLeaveOneByOneAndByTime(t *testing.T) {
+	s := stream(t, 1, "k STRING, ts TIMESTAMP")
+	cp, err := store.Open("", store.Options{InMemory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cp.Close()
+	o := newDedup(nil, s.Out, []int{0}, true, 1, 10, inMark{})
+	alive := map[string]int64{}
+	stats := make([]segmentStats, ranges)
+	write := func(batch int64, oneByOne bool, due func(at int64) bool, keys int) {
+		t.Helper()
+		bound := int64(noBound)
+		for _, a := range o.ranges {
+			for _, g := range a.t.groups(nil) {
+				if at, _ := o.expires(a, g); due(at) {
+					if bound = max(bound, at); oneByOne {
+						a.t.unlink(g)
+					}
+					delete(alive, string(o.lay.bytes(a.t.rec, g, recKey, &o.lay.fields[0])))
+				}
+			}
+		}
+		col := columnar.NewVec(s.Out[0].Type, 0)
+		for i := range keys {
+			col.Data = fmt.Appendf(col.Data, "a key that is longer than others, %d of %d", i, batch/2)
+			col.Off = append(col.Off, int32(len(col.Data)))
+		}
+		col.Len = keys
+		b := cp.Begin(batch)
+		for i, a := range o.ranges {
+			e := newEncoder(o.lay)
+			e.encode([]*columnar.Vec{col}, columnar.AllRows(keys))
+			for k, h := range e.hash {
+				if rangeOf(h) != i {
+					continue
+				}
+				g, isNew := a.t.upsertOne(e, k)
+				if at := 1000*batch + int64(k); isNew {
+					*(*int64)(a.t.rec.Ptr(g, a.t.extraAt())) = at
+					alive[string(col.Bytes(k))] = at
+				}
+			}
+			saveDelta(b, store.Shard{Range: i}, a.t, nil, &stats[i])
+			if !oneByOne && bound != noBound {
+				b.Delta(store.Shard{Range: i}, encodeBound(bound))
+			}
+			a.t.settle()
+		}
+		if err := cp.LogOffsets(batch, store.OffsetEntry{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Commit(store.CommitEntry{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		v := cp.At(batch)
+		defer v.Close()
+		o = newDedup(nil, s.Out, []int{0}, true, 1, 10, inMark{})
+		if err := o.load(v, 0); err != nil {
+			t.Fatal(err)
+		}
+		have := map[string]int64{}
+		listed := 0
+		for _, a := range o.ranges {
+			for _, g := range a.t.groups(nil) {
+				have[string(o.lay.bytes(a.t.rec, g, recKey, &o.lay.fields[0]))], _ = o.expires(a, g)
+			}
+			listed += a.x.due(math.MaxInt64 / 2)
+		}
+		if fmt.Sprint(have) != fmt.Sprint(alive) || listed != len(alive) {
+			t.Fatalf("after batch %d: %d keys, %d listed, not %d", batch, len(have), listed, len(alive))
+		}
+	}
+	none := func(int64) bool { return false }
+	write(0, true, none, 400)
+	write(1, true, func(at int64) bool { return at%1000 < 100 }, 200)
+	write(2, true, func(at int64) bool { return at < 300 }, 300)
+	write(3, false, func(at int64) bool { return at < 2100 }, 350)
+	write(4, false, func(at int64) bool { return at < 3200 }, 10)
 }

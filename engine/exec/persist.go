@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"encoding/binary"
 	"runtime"
 
 	"streamlab/columnar"
@@ -22,6 +23,22 @@ const (
 func (st *segmentStats) due() (over int64, ok bool) {
 	over = st.delta - max(st.base, baseAfterBytes)
 	return over, over >= 0 || st.deltas >= baseAfterDeltas
+}
+
+// A segment of a boundSegment and a time, i64, says that the rows at or before that time have expired: what leaves a
+// table by time costs the same however much it is. Other segments begin with a number of rows.
+const boundSegment = ^uint32(0)
+
+func encodeBound(bound int64) []byte {
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint32(nil, boundSegment), uint64(bound))
+}
+
+// decodeBound gives the time of such a segment; ok is false for others.
+func decodeBound(b []byte) (bound int64, ok bool) {
+	if len(b) != 12 || binary.LittleEndian.Uint32(b) != boundSegment {
+		return 0, false
+	}
+	return int64(binary.LittleEndian.Uint64(b[4:])), true
 }
 
 // saveTable gives a table's changes of the batch to the store, and a new base when the deltas have outgrown the
@@ -85,6 +102,14 @@ func saveBase(b *store.Batch, s store.Shard, t *table, refs []int, st *segmentSt
 
 // loadTable replays a shard into an empty table.
 func loadTable(v *store.View, s store.Shard, t *table, refs []int, st *segmentStats) error {
+	return loadExpiring(v, s, t, refs, st, nil, nil)
+}
+
+// loadExpiring is loadTable for a table that rows leave by time: came is called when rows have come that were not
+// there, in t.fresh, or removed tells that rows have gone one by one; expire when those at or before a time go.
+func loadExpiring(v *store.View, s store.Shard, t *table, refs []int, st *segmentStats, came func(removed bool), expire func(bound int64)) error {
+	t.track = came != nil
+	defer func() { t.track = false }()
 	r := segmentReader{e: newEncoder(t.lay), refs: refs}
 	*st = segmentStats{}
 	for p, err := range v.Pieces(s) {
@@ -100,11 +125,19 @@ func loadTable(v *store.View, s store.Shard, t *table, refs []int, st *segmentSt
 		default:
 			return corrupt("released bucket")
 		}
+		if bound, ok := decodeBound(p.Rows); ok && expire != nil {
+			expire(bound)
+			continue
+		}
 		if err := r.apply(t, p.Rows); err != nil {
 			return err
 		}
 		if t.notes != nil {
 			t.notes.note(r.groups, p)
+		}
+		if came != nil {
+			came(len(p.Rows) >= 4 && binary.LittleEndian.Uint32(p.Rows) > 0)
+			t.fresh = t.fresh[:0]
 		}
 		t.settle()
 	}
@@ -115,6 +148,7 @@ func loadTable(v *store.View, s store.Shard, t *table, refs []int, st *segmentSt
 type rangeTable struct {
 	t     *table
 	stats *segmentStats
+	bound int64 // at or before which rows have expired; noBound: none have, or they are in t.dead
 }
 
 // saveRanges writes the changes of all ranges, and a base of one range at most: ranges grow alike, and all their
@@ -133,6 +167,10 @@ func saveRanges(b *store.Batch, number int, of func(i int) rangeTable, refs []in
 	err := spread("save", workers, ranges, func(_, i int) error {
 		a := of(i)
 		saveDelta(b, shard(i), a.t, refs, a.stats)
+		if a.bound != noBound {
+			b.Delta(shard(i), encodeBound(a.bound))
+			a.stats.deltas++
+		}
 		return nil
 	})
 	if err != nil || batch == 0 {
@@ -155,7 +193,7 @@ func (o *stateAggregate) save(b *store.Batch, number int) error {
 	if o.inPanes {
 		return o.paned.save(b, number)
 	}
-	return saveRanges(b, number, func(i int) rangeTable { return rangeTable{o.ranges[i].t, &o.ranges[i].stats} }, o.g.refs, o.batch)
+	return saveRanges(b, number, func(i int) rangeTable { return rangeTable{o.ranges[i].t, &o.ranges[i].stats, noBound} }, o.g.refs, o.batch)
 }
 
 func (o *stateAggregate) load(v *store.View, number int) error {
@@ -192,13 +230,30 @@ func (o *stateAggregate) load(v *store.View, number int) error {
 }
 
 func (o *dedup) save(b *store.Batch, number int) error {
-	return saveRanges(b, number, func(i int) rangeTable { return rangeTable{o.ranges[i].t, &o.ranges[i].stats} }, nil, o.batch)
+	return saveRanges(b, number, func(i int) rangeTable {
+		return rangeTable{o.ranges[i].t, &o.ranges[i].stats, o.ranges[i].bound}
+	}, nil, o.batch)
 }
 
 func (o *dedup) load(v *store.View, number int) error {
 	err := spread("load", runtime.GOMAXPROCS(0), ranges, func(_, i int) error {
 		a := o.ranges[i]
-		return loadTable(v, store.Shard{Operator: number, Range: i}, a.t, nil, &a.stats)
+		stale := false // earlier versions removed keys one by one
+		came := func(removed bool) {
+			if stale = stale || removed; stale {
+				return
+			}
+			for _, g := range a.t.fresh {
+				o.index(a, g)
+			}
+		}
+		return loadExpiring(v, store.Shard{Operator: number, Range: i}, a.t, nil, &a.stats, came, func(bound int64) {
+			if stale {
+				o.reindex(a)
+				stale = false
+			}
+			o.forget(a, bound)
+		})
 	})
 	if err != nil {
 		return err

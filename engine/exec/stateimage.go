@@ -201,6 +201,9 @@ func (p *Plan) StateImage(v *store.View, operator int, storeName string, sorted 
 // that it removed, whose values mean nothing. told is false if the operator cannot tell removed keys.
 func (p *Plan) StateChanges(v *store.View, operator int, storeName string) (changed, removed *StateImage, told bool, err error) {
 	in, ts, told, err := p.look(v, operator, storeName, true)
+	if o, ok := in.(*dedup); ok && (o.within || o.key != nil) { // keys leave by time
+		told = false
+	}
 	if err != nil || !told {
 		return nil, nil, false, err
 	}

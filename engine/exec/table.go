@@ -30,6 +30,7 @@ type table struct {
 	fresh   []uint32   // new groups since the owner looked
 	saved   []uint64   // which bits of each word of the owner's part segments hold; nil: all
 	notes   *loadNotes // nil unless it is loaded to be looked at
+	touched uint64     // of touch: keeps its loads
 }
 
 const (
@@ -309,6 +310,7 @@ func (t *table) unlink(g uint32) {
 // owner gives them to free. When they are many, all slots are made anew instead of visiting that of each.
 func (t *table) unlinkAll(gs []uint32) {
 	if len(gs)*16 < len(t.slots) {
+		t.touch(gs)
 		dead := t.dead
 		for _, g := range gs {
 			t.unlink(g)
@@ -343,6 +345,18 @@ func (t *table) unlinkAll(gs []uint32) {
 	for _, s := range kept {
 		t.enter(s)
 	}
+}
+
+// touch loads the slots of groups, so that the misses of unlinking them overlap.
+func (t *table) touch(gs []uint32) {
+	if len(t.slots) < 1<<15 {
+		return
+	}
+	var sum uint64
+	for _, g := range gs {
+		sum += t.slots[t.home(*(*uint64)(t.rec.Ptr(g, recHash)))]
+	}
+	t.touched = sum
 }
 
 // forget makes pack leave a group out. Nothing else may be done with the table before.
