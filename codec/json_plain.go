@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"encoding/binary"
 	"unicode/utf8"
 
 	"streamlab/sql/types"
@@ -23,11 +24,44 @@ type PlainJSON struct {
 
 // plainName is a name in quotes with its colon, as it stood in a record, and the field it names; -1: none.
 type plainName struct {
-	text  string
-	field int
+	text       string
+	field      int
+	head, tail uint64 // of the text, the first and the last eight bytes; shorter texts are in head alone
+	mask       uint64 // the bytes of head that count
 }
 
-// A PlainValue is the value of a field.
+func newPlainName(text []byte, field int) plainName {
+	n := plainName{text: string(text), field: field, mask: ^uint64(0)}
+	var b [8]byte
+	copy(b[:], text)
+	n.head = binary.LittleEndian.Uint64(b[:])
+	if len(text) < 8 {
+		n.mask = 1<<(8*len(text)) - 1
+		return n
+	}
+	n.tail = binary.LittleEndian.Uint64(text[len(text)-8:])
+	return n
+}
+
+// stands says whether the name stands at i. Names of up to sixteen bytes are compared as two numbers.
+func (n *plainName) stands(s []byte, i int) bool {
+	size := len(n.text)
+	if len(s)-i < 8 || len(s)-i < size {
+		return false // so near the end that it is looked up
+	}
+	if (binary.LittleEndian.Uint64(s[i:])^n.head)&n.mask != 0 {
+		return false
+	}
+	switch {
+	case size <= 8:
+		return true
+	case binary.LittleEndian.Uint64(s[i+size-8:]) != n.tail:
+		return false
+	}
+	return size <= 16 || string(s[i+8:i+size-8]) == n.text[8:size-8]
+}
+
+// A PlainValue is the value of a field; if Null is set, the rest means nothing.
 type PlainValue struct {
 	Null bool
 	I64  int64   // integers; 1 is true; days of a DATE; microseconds of a TIMESTAMP
@@ -61,7 +95,7 @@ func (p *PlainJSON) Read(s []byte) (ok bool) {
 		return false
 	}
 	for i := range p.Values {
-		p.Values[i] = PlainValue{Null: true}
+		p.Values[i].Null = true
 	}
 	i := blanks(s, 1)
 	if i < len(s) && s[i] == '}' {
@@ -69,7 +103,7 @@ func (p *PlainJSON) Read(s []byte) (ok bool) {
 	}
 	for k := 0; ; k++ {
 		field := -1
-		if k < len(p.order) && len(s)-i >= len(p.order[k].text) && string(s[i:i+len(p.order[k].text)]) == p.order[k].text {
+		if k < len(p.order) && p.order[k].stands(s, i) {
 			n := &p.order[k] // records of one source nearly always have their fields in the same order
 			i, field = i+len(n.text), n.field
 		} else {
@@ -80,7 +114,9 @@ func (p *PlainJSON) Read(s []byte) (ok bool) {
 			if f, known := p.byName[string(s[i+1:end-1])]; known {
 				field = f
 			}
-			p.learn(k, s[i:end+1], field)
+			if k >= len(p.order) || p.order[k].text != string(s[i:end+1]) { // else too near the end
+				p.learn(k, s[i:end+1], field)
+			}
 			i = end + 1
 		}
 		i = blanks(s, i)
@@ -110,10 +146,10 @@ func (p *PlainJSON) Read(s []byte) (ok bool) {
 func (p *PlainJSON) learn(k int, text []byte, field int) {
 	switch {
 	case k == len(p.order) && k < maxPlainNames:
-		p.order = append(p.order, plainName{string(text), field})
+		p.order = append(p.order, newPlainName(text, field))
 	case k < len(p.order) && p.relearned < maxRelearned: // records that differ for ever are looked up by name
 		p.relearned++
-		p.order[k] = plainName{string(text), field}
+		p.order[k] = newPlainName(text, field)
 	}
 }
 
@@ -122,7 +158,15 @@ const (
 	maxRelearned  = 10_000
 )
 
+// blanks gives the place of the next byte that is no blank.
 func blanks(s []byte, i int) int {
+	if i < len(s) && s[i] > ' ' {
+		return i
+	}
+	return moreBlanks(s, i)
+}
+
+func moreBlanks(s []byte, i int) int {
 	for i < len(s) && (s[i] == ' ' || s[i] == '\t' || s[i] == '\n' || s[i] == '\r') {
 		i++
 	}

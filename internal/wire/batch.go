@@ -188,10 +188,18 @@ func counted(b []byte) (v, rest []byte, ok bool) {
 	return b[:size:size], b[size:], true
 }
 
-// varint reads a zigzag number and its length; one byte is by far the most frequent.
+// varint reads a zigzag number and its length; one byte and two are by far the most frequent.
 func varint(b []byte) (int64, int) {
 	if len(b) > 0 && b[0] < 0x80 {
 		return int64(b[0]>>1) ^ -int64(b[0]&1), 1
+	}
+	return longVarint(b)
+}
+
+func longVarint(b []byte) (int64, int) {
+	if len(b) > 1 && b[1] < 0x80 {
+		x := uint64(b[0]&0x7f) | uint64(b[1])<<7
+		return int64(x>>1) ^ -int64(x&1), 2
 	}
 	return binary.Varint(b)
 }

@@ -63,6 +63,7 @@ type jsonWriter struct {
 	keepNulls bool
 	pretty    bool
 	scratch   []byte
+	written   []writtenNames
 }
 
 func buildToJSON(c *Call) (Expr, error) {
@@ -117,6 +118,33 @@ func (w *jsonWriter) name(dst, name []byte) []byte {
 	return append(dst, ':')
 }
 
+// writtenNames are the names of a struct's fields as they are written.
+type writtenNames struct {
+	of    *types.Field // the first one: structs of one type share their list
+	names [][]byte
+}
+
+// fieldNames gives what is written before the values of fields.
+func (w *jsonWriter) fieldNames(fields []types.Field) [][]byte {
+	if len(fields) == 0 {
+		return nil
+	}
+	for _, x := range w.written {
+		if x.of == &fields[0] && len(x.names) == len(fields) {
+			return x.names
+		}
+	}
+	if len(w.written) >= 32 { // types that are made anew again and again
+		w.written = w.written[:0]
+	}
+	x := writtenNames{of: &fields[0]}
+	for _, f := range fields {
+		x.names = append(x.names, w.name(nil, []byte(f.Name)))
+	}
+	w.written = append(w.written, x)
+	return x.names
+}
+
 func (w *jsonWriter) value(dst []byte, v *columnar.Vec, i, depth int) []byte {
 	if v.IsNull(i) {
 		return append(dst, "null"...)
@@ -126,6 +154,7 @@ func (w *jsonWriter) value(dst []byte, v *columnar.Vec, i, depth int) []byte {
 	case types.Struct:
 		dst = append(dst, '{')
 		first := true
+		names := w.fieldNames(v.Type.Fields)
 		for k, kid := range v.Kids {
 			if kid.IsNull(i) && !w.keepNulls {
 				continue
@@ -134,7 +163,7 @@ func (w *jsonWriter) value(dst []byte, v *columnar.Vec, i, depth int) []byte {
 				dst = append(dst, ',')
 			}
 			first = false
-			dst = w.name(w.line(dst, depth+1), []byte(v.Type.Fields[k].Name))
+			dst = append(w.line(dst, depth+1), names[k]...)
 			dst = w.value(dst, kid, i, depth+1)
 		}
 		if !first {

@@ -2,7 +2,9 @@ package expr
 
 import (
 	"fmt"
+	"slices"
 
+	"streamlab/columnar"
 	"streamlab/errs"
 	"streamlab/sql/types"
 )
@@ -42,15 +44,42 @@ func buildStruct(c *Call) (Expr, error) {
 }
 
 func structExpr(name string, fields []types.Field, args []Expr, text string) Expr {
-	s := NewScalar(name, types.StructOf(fields...), false, args, text, valueRows(func(r *row, a *Appender) error {
-		for k, v := range r.args {
-			a.Kid(k).Append(v, r.i)
-		}
-		a.End()
-		return nil
-	}))
+	s := NewScalar(name, types.StructOf(fields...), false, args, text, structKernel)
 	s.Extra = types.Schema(fields).DDL()
 	return s
+}
+
+// structKernel puts the arguments side by side, a column at a time.
+func structKernel(ctx *EvalContext, dst *columnar.Vec, args []*columnar.Vec, sel columnar.Sel) error {
+	n := dst.Len
+	for k, v := range args {
+		kid := dst.Kids[k]
+		if v.Phys == columnar.PNull || v.Const && n > 1 || v.Phys >= columnar.PList {
+			a := NewAppender(kid)
+			for j := range sel.N {
+				i := sel.At(j)
+				for a.Len() < i {
+					a.AppendNull()
+				}
+				a.Append(v, i)
+			}
+			for a.Len() < n {
+				a.AppendNull()
+			}
+			a.Finish()
+			if err := a.fits(); err != nil {
+				return err
+			}
+			continue
+		}
+		if v.Valid != nil {
+			kid.Valid = slices.Clone(v.Valid[:columnar.Words(n)])
+		}
+		if err := copyRows(ctx, kid, v, sel); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func buildNamedStruct(c *Call) (Expr, error) {
