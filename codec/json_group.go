@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"bytes"
 	"math/bits"
 	"slices"
 	"unsafe"
@@ -24,8 +23,6 @@ const (
 	mostGroup  = 128      // records
 	leastGroup = 8        // smaller groups are not worth while
 	groupBytes = 24 << 10 // what is read field by field should stay in the first cache
-	// longLine is how far a line end is looked for: what is longer gains nothing.
-	longLine = 8 << 10
 	// aloneFor is how many records are read one by one when groups keep ending early.
 	aloneFor = 256
 )
@@ -34,6 +31,10 @@ type jsonGroup struct {
 	size  int // how many records the next group has at most
 	alone int // how many records are read one by one before that
 	tried int
+	each  int // bytes of a record with its line end, as far as known
+	from  int // the place of the first mark
+	plain [mostMarks]uint64
+	ends  [mostMarks]uint64
 	start [mostGroup + 1]int // where records begin
 	at    [mostGroup]int     // where each record has been read to
 	nulls [mostGroup / 64]uint64
@@ -56,8 +57,12 @@ func (d *jsonDecoder) group(at, until, rows int) int {
 	if len(fields) == 0 || !d.plan.groups() {
 		return at
 	}
-	n := d.lines(at, until, min(g.size, rows-d.row), d.plan.least)
+	n := min(g.size, rows-d.row)
 	if n < leastGroup {
+		return at
+	}
+	if n = d.lines(at, until, n, d.plan.least); n < leastGroup {
+		g.alone = leastGroup
 		return at
 	}
 	d.roomFor(n)
@@ -100,22 +105,45 @@ func (d *jsonDecoder) group(at, until, rows int) int {
 }
 
 // lines finds up to n records that begin at at and before until, are whole, and have at least so many bytes; none of
-// shorter ones fits.
+// shorter ones fits. It leaves the marks of their bytes.
 func (d *jsonDecoder) lines(at, until, n, least int) int {
 	g, s := &d.together, d.s
+	g.each = max(g.each, least)
+	blocks := (min(n*(g.each+g.each/8), groupBytes, len(s)-at) + markBlock - 1) / markBlock
+	marks(unsafe.Add(unsafe.Pointer(unsafe.SliceData(s)), at), blocks, &g.plain, &g.ends)
+	g.plain[blocks], g.ends[blocks] = 0, 0
+	g.from = at
+	last := at + blocks*markBlock
 	k := 0
-	for end := at + groupBytes; k < n && at < until && at < end && at+least < len(s) && s[at] == '{'; k++ {
-		g.start[k], g.at[k] = at, at+1
-		at += least
-		i := bytes.IndexByte(s[at:min(len(s), at+longLine)], '\n')
-		if i < 0 {
-			at -= least
-			break
+search:
+	for k < n && at < until && s[at] == '{' {
+		end := at + least
+		for {
+			if end >= last {
+				break search
+			}
+			m := marksFrom(&g.ends, end-g.from) // one is enough as a rule
+			if end += bits.TrailingZeros64(m); m != 0 {
+				break
+			}
 		}
-		at += i + 1
+		g.start[k], g.at[k] = at, at+1
+		at = end + 1
+		k++
 	}
 	g.start[k] = at
+	if k > 0 {
+		g.each = (at-g.from)/k + 1
+	}
+	if k < n {
+		g.each = min(2*g.each, groupBytes/leastGroup)
+	}
 	return k
+}
+
+// textEnd gives the place of the first byte from i on that is not plain; 64 bytes further on if it is not that near.
+func (g *jsonGroup) textEnd(i int) int {
+	return i + bits.TrailingZeros64(marksFrom(&g.plain, i-g.from))
 }
 
 // field reads one field of the records that stand at the places at, and moves those behind the values. It returns
@@ -215,9 +243,11 @@ func (d *jsonDecoder) otherOf(c *column, r, i int) int {
 func (d *jsonDecoder) passes(p unsafe.Pointer, at []int) int {
 	switch b := *(*byte)(unsafe.Add(p, at[0])); {
 	case b == '"':
+		g := &d.together
 		for r, i := range at {
-			if j := shortText(p, i); j > 0 {
-				at[r] = j
+			j := g.textEnd(i + 1)
+			if *(*byte)(unsafe.Add(p, i)) == '"' && *(*byte)(unsafe.Add(p, j)) == '"' {
+				at[r] = j + 1
 			} else if at[r] = d.passOther(p, i); at[r] < 0 {
 				return r
 			}
@@ -272,32 +302,6 @@ func (d *jsonDecoder) passOther(p unsafe.Pointer, i int) int {
 		return j
 	}
 	return d.other(nil, 0, i)
-}
-
-// shortText gives the place behind a plain text in quotes of up to 32 bytes that begins at i; 0 if there is none.
-func shortText(p unsafe.Pointer, i int) int {
-	if *(*byte)(unsafe.Add(p, i)) != '"' {
-		return 0
-	}
-	i++
-	n := shortPlain(load(p, i), load(p, i+8))
-	if n == 16 {
-		n += shortPlain(load(p, i+16), load(p, i+24))
-	}
-	if *(*byte)(unsafe.Add(p, i+n)) != '"' {
-		return 0
-	}
-	return i + n + 1
-}
-
-// shortPlain is how many bytes of two words, from the first on, are plain.
-func shortPlain(x, y uint64) int {
-	m, m1 := notPlain(x), notPlain(y)
-	n, n1 := bits.TrailingZeros64(m), 64+bits.TrailingZeros64(m1)
-	if m == 0 { // a move, no branch
-		n = n1
-	}
-	return n >> 3
 }
 
 func count(b bool) int {
@@ -395,19 +399,21 @@ func doubleAt(p unsafe.Pointer, i int) (f float64, end int) {
 
 // texts reads texts.
 func (d *jsonDecoder) texts(p unsafe.Pointer, at []int, c *column) int {
+	g := &d.together
 	c.begin(d.row)
 	c.data = slices.Grow(c.data, 16*len(at)+16)
 	off := c.off[d.row+1:][:len(at)]
 	data, used := unsafe.Pointer(unsafe.SliceData(c.data)), len(c.data)
 	for r, i := range at {
-		x, y := load(p, i+1), load(p, i+9)
-		n := shortPlain(x, y)
-		if *(*byte)(unsafe.Add(p, i)) == '"' && *(*byte)(unsafe.Add(p, i+1+n)) == '"' {
+		end := g.textEnd(i + 1)
+		n := end - i - 1
+		if n <= 16 && *(*byte)(unsafe.Add(p, i)) == '"' && *(*byte)(unsafe.Add(p, end)) == '"' {
+			x, y := load(p, i+1), load(p, i+9)
 			store(data, used, x)
 			store(data, used+8, y)
 			used += n
 			off[r] = int32(used)
-			at[r] = i + n + 2
+			at[r] = end + 1
 			continue
 		}
 		c.data, c.filled = c.data[:used], d.row+r
