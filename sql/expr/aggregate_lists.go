@@ -196,6 +196,9 @@ func percentages(e Expr, text string, conf Conf) (ps []float64, array bool, err 
 		array = true
 		t = types.ArrayOf(t, true)
 	}
+	if k := e.Type(); k.Kind != types.Array && !k.IsNumeric() && k.Kind != types.String && k.Kind != types.Null {
+		return nil, false, WrongType(text, 1, `"DOUBLE"`, e)
+	}
 	if !Foldable(e) {
 		return nil, false, nonFoldable(text, "`percentage`", `"DOUBLE"`, e)
 	}
@@ -220,7 +223,11 @@ func percentages(e Expr, text string, conf Conf) (ps []float64, array bool, err 
 	}
 	for _, p := range ps {
 		if !(p >= 0 && p <= 1) {
-			return nil, false, valueOutOfRange(text, "percentage", "[0.0, 1.0]", string(AppendDouble(nil, p, 64))+"D")
+			var all []string
+			for _, p := range ps {
+				all = append(all, string(AppendDouble(nil, p, 64))+"D")
+			}
+			return nil, false, valueOutOfRange(text, "percentage", "[0.0, 1.0]", strings.Join(all, ","))
 		}
 	}
 	return ps, array, nil
@@ -249,7 +256,7 @@ func buildPercentile(c *Call) (*AggregateCall, error) {
 	}
 	x := c.Args[0]
 	if t := x.Type(); !t.IsNumeric() && t.Kind != types.String && t.Kind != types.Null && !t.IsInterval() || t.Kind == types.Calendar {
-		return nil, WrongType(text, 0, numericOrAnsiInterval, x)
+		return nil, WrongType(text, 0, `("NUMERIC" or "INTERVAL DAY TO SECOND" or "INTERVAL YEAR TO MONTH")`, x)
 	}
 	if !freq.Type().IsIntegral() {
 		return nil, WrongType(text, 2, `"INTEGRAL"`, freq)

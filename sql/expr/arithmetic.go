@@ -92,12 +92,12 @@ func buildTry(c *Call, op string) (Expr, error) {
 	if err := c.Arity(2, 2); err != nil {
 		return nil, err
 	}
-	a := arithmetic{op: op, try: true, conf: c.Conf, text: c.Text()}
+	a := arithmetic{op: op, try: true, conf: c.Conf, text: opText(op, c.Args)} // as errors show it
 	e, err := a.build(c.Args[0], c.Args[1])
 	if s, ok := e.(*Scalar); ok && err == nil {
 		s.Null = true
 		s.Extra += "try"
-		s.Text = a.text
+		s.Text = c.Text()
 	}
 	return e, err
 }
@@ -124,9 +124,7 @@ func (a arithmetic) build(l, r Expr) (Expr, error) {
 		return nil, a.mismatch(l, r)
 	}
 	if a.op == "div" && (lt.IsFractional() || rt.IsFractional()) {
-		// Spark takes floating-point operands of div as integers or decimals only by a cast.
-		l, r = CastTo(l, types.Of(types.BigInt), a.conf), CastTo(r, types.Of(types.BigInt), a.conf)
-		lt, rt = l.Type(), r.Type()
+		return nil, a.mismatch(l, r)
 	}
 	switch {
 	case lt.IsFractional() || rt.IsFractional():
@@ -171,7 +169,11 @@ func (a arithmetic) coerceStrings(l, r Expr) (Expr, Expr) {
 		default:
 			return s
 		}
-		return CastTo(s, t, a.conf)
+		e := CastTo(s, t, a.conf)
+		if x, ok := e.(*Cast); ok && a.try { // a text that is no number is NULL, too
+			x.Mode = Try
+		}
+		return e
 	}
 	return side(l, r), side(r, l)
 }
@@ -198,6 +200,17 @@ func (a arithmetic) toDecimal(e Expr, other types.DataType) Expr {
 func (a arithmetic) mismatch(l, r Expr) error {
 	lt, rt := l.Type(), r.Type()
 	text := quoted(a.text)
+	if a.op == "div" { // whose integers are BIGINT
+		if lt.IsIntegral() {
+			lt = types.Of(types.BigInt)
+		}
+		if rt.IsIntegral() {
+			rt = types.Of(types.BigInt)
+		}
+		if !lt.Equal(rt) && lt.Kind != types.Null && rt.Kind != types.Null && lt.Kind != types.Decimal && rt.Kind != types.Decimal {
+			return errs.New("DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES", "sqlExpr", text, "left", quoted(lt.SQL()), "right", quoted(rt.SQL()))
+		}
+	}
 	if !lt.Equal(rt) && lt.Kind != types.Null && rt.Kind != types.Null {
 		if _, ok := TightestCommonType(lt, rt); !ok {
 			return errs.New("DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES", "sqlExpr", text, "left", quoted(lt.SQL()), "right", quoted(rt.SQL()))
@@ -218,7 +231,7 @@ func arithmeticInputs(op string) string {
 	case "/":
 		return `("DOUBLE" or "DECIMAL")`
 	case "div":
-		return `("BIGINT" or "DECIMAL" or "INTERVAL DAY TO SECOND" or "INTERVAL YEAR TO MONTH")`
+		return `("BIGINT" or "DECIMAL" or "INTERVAL YEAR TO MONTH" or "INTERVAL DAY TO SECOND")`
 	}
 	return `"NUMERIC"`
 }

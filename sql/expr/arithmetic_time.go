@@ -331,6 +331,9 @@ func (a arithmetic) timestampAdd(sign int64, unit string, d, m Expr, text string
 // dateTimeMinus builds the difference of two datetimes, or datetime minus interval or days.
 func (a arithmetic) dateTimeMinus(l, r Expr) (Expr, error) {
 	lt, rt := l.Type(), r.Type()
+	if rt.Kind == types.Null && lt.IsDatetime() { // of the same type, if it had one
+		r, rt = CastTo(r, lt, a.conf), lt
+	}
 	if lt.Kind == types.Date && rt.Kind == types.Date && a.conf.CalendarIntervals {
 		return a.strict(l, r, types.Of(types.Calendar), calendarBetween), nil
 	}

@@ -209,13 +209,10 @@ func buildBitNot(c *Call) (Expr, error) {
 	}
 	text := "~" + c.Args[0].String()
 	a := c.Args[0]
-	switch a.Type().Kind {
-	case types.Null:
+	if a.Type().Kind == types.Null {
 		a = CastTo(a, types.Of(types.Int), c.Conf)
-	case types.String:
-		a = CastTo(a, types.Of(types.BigInt), c.Conf)
 	}
-	if !a.Type().IsIntegral() {
+	if !a.Type().IsIntegral() { // a text, too
 		return nil, WrongType(text, 0, `"INTEGRAL"`, c.Args[0])
 	}
 	s := Strict("~", a.Type(), []Expr{a}, text, func(ctx *EvalContext, dst *columnar.Vec, args []*columnar.Vec, sel columnar.Sel) error {
@@ -240,7 +237,7 @@ func buildShift(c *Call) (Expr, error) {
 	a, n := c.Args[0], c.Args[1]
 	switch k := a.Type().Kind; {
 	case k == types.BigInt || k == types.Int:
-	case k == types.TinyInt || k == types.SmallInt || k == types.Null || k == types.String:
+	case k == types.TinyInt || k == types.SmallInt || k == types.Null || k == types.String || a.Type().IsNumeric():
 		a = CastTo(a, types.Of(types.Int), c.Conf)
 	default:
 		return nil, WrongType(text, 0, `("INT" or "BIGINT")`, a)

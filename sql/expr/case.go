@@ -103,7 +103,7 @@ func buildIf(c *Call) (Expr, error) {
 	text := fmt.Sprintf("(IF(%s, %s, %s))", c.Args[0], c.Args[1], c.Args[2])
 	cond := c.Args[0]
 	switch k := cond.Type().Kind; {
-	case k == types.Null, k == types.String && c.Conf.ANSI:
+	case k == types.Null:
 		cond = CastTo(cond, types.Of(types.Boolean), c.Conf)
 	case k != types.Boolean:
 		return nil, WrongType(text, 0, `"BOOLEAN"`, cond)
@@ -143,7 +143,17 @@ func buildNvl(c *Call) (Expr, error) {
 	if err := c.Arity(2, 2); err != nil {
 		return nil, err
 	}
-	return coalesceExpr(c.Args, c.Text(), c.Conf)
+	return renamed(c)(coalesceExpr(c.Args, callText("coalesce", c.Args), c.Conf))
+}
+
+// renamed gives an expression that stands for a call the text of the call; errors show what it stands for.
+func renamed(c *Call) func(Expr, error) (Expr, error) {
+	return func(e Expr, err error) (Expr, error) {
+		if l, ok := e.(*Lazy); ok {
+			l.Text = c.Text()
+		}
+		return e, err
+	}
 }
 
 func buildNvl2(c *Call) (Expr, error) {
@@ -154,7 +164,7 @@ func buildNvl2(c *Call) (Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ifExpr(cond, c.Args[1], c.Args[2], c.Text(), c.Conf)
+	return renamed(c)(ifExpr(cond, c.Args[1], c.Args[2], fmt.Sprintf("(IF(%s, %s, %s))", cond, c.Args[1], c.Args[2]), c.Conf))
 }
 
 func buildNullIf(c *Call) (Expr, error) {
@@ -162,6 +172,9 @@ func buildNullIf(c *Call) (Expr, error) {
 		return nil, err
 	}
 	cond, err := Build("=", c.Args, c.Conf)
+	if bad := errs.As(err); bad != nil && bad.Params["sqlExpr"] != "" { // Spark computes the first argument once
+		bad.Params["sqlExpr"] = quoted("(commonexpressionref() = " + c.Args[1].String() + ")")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +196,8 @@ func buildZeroIfNull(c *Call) (Expr, error) {
 	if err := c.Arity(1, 1); err != nil {
 		return nil, err
 	}
-	return coalesceExpr([]Expr{c.Args[0], IntLit(0)}, c.Text(), c.Conf)
+	args := []Expr{c.Args[0], IntLit(0)}
+	return renamed(c)(coalesceExpr(args, callText("coalesce", args), c.Conf))
 }
 
 // buildExtreme builds greatest and least, which take arguments of one class: strings are not converted.

@@ -1,6 +1,9 @@
 package expr
 
-import "streamlab/sql/types"
+import (
+	"streamlab/errs"
+	"streamlab/sql/types"
+)
 
 // castFunctions are types as functions: int(x) is CAST(x AS INT).
 func castFunctions() []Function {
@@ -23,6 +26,9 @@ func castFunctions() []Function {
 				e, err := NewCast(call.Args[0], c.t, Explicit, call.Conf)
 				if x, ok := e.(*Cast); ok {
 					x.Function = true
+				}
+				if bad := errs.As(err); bad != nil && bad.Params["sqlExpr"] != "" { // Spark shows what is cast
+					bad.Params["sqlExpr"] = quoted(call.Args[0].String())
 				}
 				return e, err
 			}})

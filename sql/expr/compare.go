@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -151,12 +152,56 @@ func buildComparison(c *Call) (Expr, error) {
 		}
 		return Build("not", []Expr{eq}, c.Conf)
 	}
+	if l, r, op, ok := wholeBound(name, c.Args[0], c.Args[1]); ok {
+		if op == "" {
+			return BoolLit(l == nil), nil
+		}
+		return compareExpr(op, l, r, opText(op, []Expr{l, r})), nil
+	}
 	text := opText(name, c.Args)
 	l, r, err := comparable2(c.Args[0], c.Args[1], text, c.Conf)
 	if err != nil {
 		return nil, err
 	}
 	return compareExpr(name, l, r, text), nil
+}
+
+// wholeBound turns a comparison of a whole number with a literal decimal into one with the whole number next to it
+// (Spark's DecimalPrecision): i > 2.5 is i > 2. Where no BIGINT reaches the decimal the comparison is true (l is nil)
+// or false, and op is empty. ok is false for every other comparison.
+func wholeBound(name string, a, b Expr) (l, r Expr, op string, ok bool) {
+	turned := map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+	if turned[name] == "" {
+		return nil, nil, "", false
+	}
+	i, d, swap := a, b, false
+	if b.Type().IsIntegral() {
+		i, d, swap = b, a, true
+	}
+	lit, isLit := d.(*Literal)
+	if !isLit || !i.Type().IsIntegral() || d.Type().Kind != types.Decimal || lit.Value.IsNull(0) {
+		return nil, nil, "", false
+	}
+	is := name // what i is to d
+	if swap {
+		is = turned[name]
+	}
+	v, scale := lit.Value.Dec[0].BigInt(), int64(d.Type().Scale)
+	q, rest := new(big.Int).DivMod(v, new(big.Int).Exp(big.NewInt(10), big.NewInt(scale), nil), new(big.Int)) // rounds down
+	if rest.Sign() != 0 && (is == "<" || is == ">=") {
+		q.Add(q, big.NewInt(1))
+	}
+	if !q.IsInt64() {
+		if above := q.Sign() > 0; above == (is == "<" || is == "<=") {
+			return nil, nil, "", true
+		}
+		return i, nil, "", true
+	}
+	n := BigIntLit(q.Int64())
+	if i = CastTo(i, types.Of(types.BigInt), Conf{ANSI: true}); swap {
+		return n, i, name, true
+	}
+	return i, n, name, true
 }
 
 // padToChar fills a text that is compared with a CHAR(n) column up to n characters, as the column's are.

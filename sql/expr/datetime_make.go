@@ -347,6 +347,25 @@ func unitLength(u string) (months, micros int64) {
 	return 0, 1
 }
 
+// counted1 lets an error about an argument count without the unit, which is no argument to Spark; required, unless
+// it is empty, is what the argument has to be.
+func counted1(err error, required string) error {
+	bad := errs.As(err)
+	if bad == nil || bad.Params["paramIndex"] == "" {
+		return err
+	}
+	for i := 1; i < len(ordinals); i++ {
+		if bad.Params["paramIndex"] == ordinals[i] {
+			bad.Params["paramIndex"] = ordinals[i-1]
+			break
+		}
+	}
+	if required != "" {
+		bad.Params["requiredType"] = required
+	}
+	return err
+}
+
 func buildTimestampAdd(c *Call) (Expr, error) {
 	if err := c.Arity(3, 3); err != nil {
 		return nil, err
@@ -358,13 +377,13 @@ func buildTimestampAdd(c *Call) (Expr, error) {
 	call := *c
 	call.copyArgs()
 	text := callText("timestampadd", c.Args)
-	if err := call.need(text, 1, tBigInt); err != nil {
+	if err := counted1(call.need(text, 1, tBigInt), ""); err != nil {
 		return nil, err
 	}
 	t := call.Args[2].Type()
 	if t.Kind != types.TimestampNTZ {
 		t = tTimestamp
-		if err := call.need(text, 2, t); err != nil {
+		if err := counted1(call.need(text, 2, t), `"(TIMESTAMP OR TIMESTAMP WITHOUT TIME ZONE)"`); err != nil {
 			return nil, err
 		}
 	}
@@ -414,7 +433,7 @@ func buildTimestampDiff(c *Call) (Expr, error) {
 	call.copyArgs()
 	text := callText("timestampdiff", c.Args)
 	for i := 1; i < 3; i++ {
-		if err := call.need(text, i, tTimestamp); err != nil {
+		if err := counted1(call.need(text, i, tTimestamp), ""); err != nil {
 			return nil, err
 		}
 	}
@@ -539,6 +558,9 @@ func buildExtract(c *Call) (Expr, error) {
 	}
 	given, ok := constText(c.Args[0], c.Conf)
 	src := c.Args[1]
+	if k := c.Args[0].Type().Kind; k != types.String && k != types.Null {
+		return nil, errs.New("NON_FOLDABLE_ARGUMENT", "funcName", types.Quote(c.Name), "paramName", "`field`", "paramType", `"STRING"`)
+	}
 	if !ok {
 		if !Foldable(c.Args[0]) {
 			return nil, errs.New("NON_FOLDABLE_ARGUMENT", "funcName", types.Quote(c.Name), "paramName", "`field`", "paramType", `"STRING"`)

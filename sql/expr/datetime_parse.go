@@ -60,10 +60,21 @@ func parseBuilder(t types.DataType, try bool) func(c *Call) (Expr, error) {
 			if try {
 				m = Try
 			}
-			if k := c.Args[0].Type().Kind; try && k != types.String {
+			a := c.Args[0]
+			switch k := a.Type(); {
+			case k.Kind == types.Null || k.Kind == types.String || k.IsDatetime():
+			case t.Kind == types.Timestamp && k.IsNumeric():
+			default: // anything else is a text first
+				text, ok := ImplicitCast(a, tString, c.Conf)
+				if !ok {
+					break
+				}
+				a = text
+			}
+			if k := a.Type().Kind; try && k != types.String {
 				m = Explicit
 			}
-			return castAs(c.Args[0], t, m, c)
+			return castAs(a, t, m, c)
 		}
 		e, err := parseByPattern(c, c.Args[0], c.Args[1], t, try || !c.Conf.ANSI)
 		return e, err
@@ -169,7 +180,7 @@ func buildUnixTimestamp(c *Call) (Expr, error) {
 	switch in.Type().Kind {
 	case types.Date, types.Timestamp, types.TimestampNTZ:
 		ts := CastTo(in, tTimestamp, c.Conf)
-		return Strict(c.Name, tBigInt, []Expr{ts}, call.Text(), i64i64(func(x int64) int64 { return floorDiv(x, microsPerSecond) })), nil
+		return Strict(c.Name, tBigInt, []Expr{ts}, call.Text(), i64i64(func(x int64) int64 { return x / microsPerSecond })), nil // cut, not rounded down
 	}
 	return parseByPattern(&call, in, call.Args[1], tBigInt, !c.Conf.ANSI)
 }

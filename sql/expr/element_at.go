@@ -102,8 +102,12 @@ func elementAtBuilder(try bool) func(c *Call) (Expr, error) {
 		t := c.Args[0].Type()
 		switch t.Kind {
 		case types.Map:
+			to, ok := TightestCommonType(*t.Key, c.Args[1].Type())
+			if key := CastTo(c.Args[1], *t.Key, c.Conf); ok && to.Equal(*t.Key) || t.Key.Kind == types.Null && c.Args[1].Type().Kind != types.Null {
+				return mapItem(c.Args[0], key, text), nil
+			}
 			key, ok := ImplicitCast(c.Args[1], *t.Key, c.Conf)
-			if !ok {
+			if !ok || (t.Key.Kind == types.String) != (c.Args[1].Type().Kind == types.String) {
 				return nil, errs.New("DATATYPE_MISMATCH.MAP_FUNCTION_DIFF_TYPES", "sqlExpr", quoted(text), "functionName", types.Quote(c.Name),
 					"dataType", `"MAP"`, "leftType", quoted(t.SQL()), "rightType", quoted(c.Args[1].Type().SQL()))
 			}

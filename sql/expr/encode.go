@@ -157,7 +157,10 @@ func buildHex(c *Call) (Expr, error) {
 	call.copyArgs()
 	a, ok := ImplicitCast(c.Args[0], tBigInt, c.Conf)
 	if !ok {
-		return nil, WrongType(c.Text(), 0, `("BIGINT" or "BINARY" or "STRING")`, c.Args[0])
+		if a, ok = ImplicitCast(c.Args[0], tString, c.Conf); !ok {
+			return nil, WrongType(c.Text(), 0, `("BIGINT" or "BINARY" or "STRING")`, c.Args[0])
+		}
+		return Strict("hex", tString, []Expr{a}, c.Text(), bytesToBytes(appendHex)), nil
 	}
 	return Strict("hex", tString, []Expr{a}, c.Text(), bytesRows(func(r *row, dst []byte) ([]byte, error) {
 		return appendUint(dst, uint64(r.i64(0)), 16), nil
@@ -305,6 +308,7 @@ func buildDecode(c *Call) (Expr, error) {
 		branches = append(branches, Branch{Cond: cond, Value: rest[1]})
 		rest = rest[2:]
 	}
+	els = NullLit(tString) // without a default, which so takes part in the type
 	if len(rest) == 1 {
 		els = rest[0]
 	}

@@ -802,7 +802,7 @@ func buildToChar(c *Call) (Expr, error) {
 	case t.Kind != types.Decimal:
 		x, ok := ImplicitCast(a, types.DecimalOf(38, 18), c.Conf)
 		if !ok {
-			return nil, WrongType(text, 0, `"NUMERIC"`, a)
+			return nil, WrongType(text, 0, `"DECIMAL"`, a)
 		}
 		a = x
 	}

@@ -146,6 +146,9 @@ func BuildCall(call *Call) (Expr, error) {
 	if err := refuseClauses(call); err != nil {
 		return nil, err
 	}
+	if err := call.inputs(); err != nil {
+		return nil, err
+	}
 	for _, a := range call.Args {
 		if t := a.Type(); t.Kind >= types.String && isCollated(t) {
 			return buildCollated(f, call)
@@ -160,6 +163,9 @@ func BuildAggregate(call *Call) (*AggregateCall, error) {
 	if !ok || f.BuildAggregate == nil {
 		return nil, errs.New("UNRESOLVED_ROUTINE", "routineName", types.Quote(call.Name),
 			"searchPath", "[`system`.`builtin`, `system`.`session`, `spark_catalog`.`default`]")
+	}
+	if err := call.inputs(); err != nil {
+		return nil, err
 	}
 	for _, a := range call.Args {
 		if t := a.Type(); t.Kind == types.String && !BinaryComparable(t) {
@@ -213,7 +219,7 @@ func wrongArity(name, want string, got int) error {
 }
 
 // ordinals name arguments in errors.
-var ordinals = [...]string{"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"}
+var ordinals = [...]string{"first", "second", "third"}
 
 func ordinal(i int) string {
 	if i < len(ordinals) {

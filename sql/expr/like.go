@@ -105,6 +105,11 @@ func buildLikeMany(c *Call) (Expr, error) {
 			return all, nil // Spark keeps these as they are written out
 		}
 	}
+	for _, p := range c.Args[1:] {
+		if p.Type().Kind != types.String {
+			return all, nil
+		}
+	}
 	text := callText(c.Name, c.Args[:1])
 	switch x := all.(type) {
 	case *Lazy:

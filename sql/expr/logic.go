@@ -63,8 +63,7 @@ func buildLogic(c *Call) (Expr, error) {
 	text := opText(word, c.Args)
 	l, ok1 := boolean(c.Args[0], c.Conf)
 	r, ok2 := boolean(c.Args[1], c.Conf)
-	if !ok1 || !ok2 {
-		lt, rt := c.Args[0].Type(), c.Args[1].Type()
+	if lt, rt := c.Args[0].Type(), c.Args[1].Type(); !ok1 || !ok2 || lt.Kind == types.String && rt.Kind == types.String {
 		if !lt.Equal(rt) {
 			return nil, errs.New("DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES", "sqlExpr", quoted(text),
 				"left", quoted(lt.SQL()), "right", quoted(rt.SQL()))

@@ -42,7 +42,7 @@ func mathFunctions() []Function {
 	double("atanh", "Inverse hyperbolic tangent.", math.Atanh)
 	double("degrees", "Radians as degrees.", func(x float64) float64 { return x * (180 / math.Pi) })
 	double("radians", "Degrees as radians.", func(x float64) float64 { return x / 180 * math.Pi })
-	double("signum", "-1, 0 or 1.", signOf)
+	add(fn("signum(expr)", "-1, 0 or 1.", func(c *Call) (Expr, error) { return upperName(buildSign(c)) }))
 	add(fn("sign(expr)", "-1, 0 or 1.", buildSign))
 	add(fn("rint(expr)", "The nearest whole number, to the even one halfway.", sig{in: "d", out: tDouble, total: true, k: unaryF64(math.RoundToEven)}.build))
 	two := func(name, doc string, upper bool, f func(x, y float64) float64) {
@@ -272,6 +272,9 @@ func roundBuilder(mode rounding) func(c *Call) (Expr, error) {
 		}
 		places, nullScale := int32(0), false
 		if scaled {
+			if k := call.Args[1].Type().Kind; !nearest && (k != types.Int || !Foldable(call.Args[1])) {
+				return nil, errs.New("NON_FOLDABLE_ARGUMENT", "funcName", types.Quote(c.Name), "paramName", "`scale`", "paramType", `"INT"`)
+			}
 			if err := call.need(text, 1, tInt); err != nil {
 				return nil, err
 			}
@@ -298,6 +301,10 @@ func roundBuilder(mode rounding) func(c *Call) (Expr, error) {
 				return nil, WrongType(text, 0, `"NUMERIC"`, a)
 			}
 			a, t = x, tDouble
+			if !nearest && scaled { // Spark asks for a decimal of its widest kind
+				t = types.DecimalOf(38, 18)
+				a = CastTo(call.Args[0], t, c.Conf)
+			}
 		}
 		if !nearest && scaled && t.Kind != types.Decimal {
 			d := types.DecimalOf(30, 15)

@@ -156,11 +156,18 @@ func buildAssertTrue(c *Call) (Expr, error) {
 	call.copyArgs()
 	call.fill(2, []Expr{StringLit("'" + c.Args[0].String() + "' is not true!")})
 	text := call.Text()
+	raise := "raise_error(USER_RAISED_EXCEPTION, map(errorMessage, " + call.Args[1].String() + "))"
+	if k := c.Args[0].Type().Kind; k != types.Boolean && k != types.Null { // the condition of an IF
+		return nil, WrongType("(IF("+c.Args[0].String()+", NULL, "+raise+"))", 0, `"BOOLEAN"`, c.Args[0])
+	}
 	if err := call.need(text, 0, tBoolean); err != nil {
 		return nil, err
 	}
 	if err := call.need(text, 1, tString); err != nil {
-		return nil, err
+		m := call.Args[1]
+		return nil, errs.New("DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "sqlExpr", quoted(raise), "paramIndex", "second",
+			"requiredType", `"MAP<STRING, STRING>"`, "inputSql", quoted("map(errorMessage, "+m.String()+")"),
+			"inputType", quoted(types.MapOf(tString, m.Type(), true).SQL()))
 	}
 	s := NewScalar("assert_true", tNull, true, call.Args, text, effectRows(func(r *row) error {
 		if !r.null(0) && r.bool(0) {

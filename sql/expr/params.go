@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"streamlab/columnar"
+	"streamlab/errs"
 	"streamlab/sql/types"
 )
 
@@ -240,6 +241,10 @@ func paramType(letter byte) types.DataType {
 func (c *Call) need(text string, i int, t types.DataType) error {
 	a, ok := ImplicitCast(c.Args[i], t, c.Conf)
 	if !ok {
+		if from := c.Args[i].Type(); from.Kind == types.Time && t.IsDatetime() { // asked for as a cast, which there is not
+			return errs.New("DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION", "sqlExpr", quoted(c.Args[i].String()),
+				"srcType", quoted(from.SQL()), "targetType", quoted(t.SQL()))
+		}
 		return WrongType(text, i, quoted(t.SQL()), c.Args[i])
 	}
 	c.Args[i] = a

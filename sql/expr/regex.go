@@ -236,13 +236,17 @@ func regexFunctions() []Function {
 	add(fn("regexp_extract(str, regexp[, idx])", "A group of the first match, '' if there is none.",
 		regexBuilder("regexp_extract", "ssi", 2, []Expr{IntLit(1)}, tString, func(ps *patterns) Kernel {
 			return bytesRows(func(r *row, dst []byte) ([]byte, error) {
-				p, g, err := groupOf(r, ps)
+				p, err := ps.get(r.bytes(1))
 				if err != nil {
 					return dst, err
 				}
 				s := r.bytes(0)
 				loc, err := p.first(s)
-				if err != nil || loc == nil || loc[2*g] < 0 {
+				if err != nil || loc == nil {
+					return dst, err
+				}
+				g, err := groupOf(r, ps, p)
+				if err != nil || loc[2*g] < 0 {
 					return dst, err
 				}
 				return append(dst, s[loc[2*g]:loc[2*g+1]]...), nil
@@ -251,12 +255,16 @@ func regexFunctions() []Function {
 	add(fn("regexp_extract_all(str, regexp[, idx])", "A group of every match.",
 		regexBuilder("regexp_extract_all", "ssi", 2, []Expr{IntLit(1)}, tStrings, func(ps *patterns) Kernel {
 			return valueRows(func(r *row, a *Appender) error {
-				p, g, err := groupOf(r, ps)
+				p, err := ps.get(r.bytes(1))
 				if err != nil {
 					return err
 				}
 				s := r.bytes(0)
 				err = p.each(s, 0, func(loc []int) error {
+					g, err := groupOf(r, ps, p)
+					if err != nil {
+						return err
+					}
 					if loc[2*g] < 0 {
 						a.Kid(0).AppendBytes(nil)
 					} else {
@@ -338,17 +346,14 @@ func buildRLike(c *Call) (Expr, error) {
 	return e, err
 }
 
-func groupOf(r *row, ps *patterns) (*pattern, int, error) {
-	p, err := ps.get(r.bytes(1))
-	if err != nil {
-		return nil, 0, err
-	}
+// groupOf is the group that is asked for. Spark looks at it when there is a match.
+func groupOf(r *row, ps *patterns, p *pattern) (int, error) {
 	g := int(r.i32(2))
 	if g < 0 || g > p.groups {
-		return nil, 0, errs.New("INVALID_PARAMETER_VALUE.REGEX_GROUP_INDEX", "parameter", "`idx`", "functionName", types.Quote(ps.function),
+		return 0, errs.New("INVALID_PARAMETER_VALUE.REGEX_GROUP_INDEX", "parameter", "`idx`", "functionName", types.Quote(ps.function),
 			"groupCount", p.groups, "groupIndex", g)
 	}
-	return p, g, nil
+	return g, nil
 }
 
 func splitRow(r *row, a *Appender, ps *patterns) error {

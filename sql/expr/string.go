@@ -2,6 +2,7 @@ package expr
 
 import (
 	"bytes"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 	"unsafe"
@@ -126,7 +127,7 @@ func stringFunctions() []Function {
 		})}.build))
 	add(fn("translate(str, from, to)", "Each character of from replaced by the one at its place in to, or dropped.", text("sss", bytesRows(translateRow))))
 	add(fn("overlay(str, replace, pos[, len])", "str with len characters from pos on replaced.",
-		sig{in: "xxii", min: 3, defaults: []Expr{IntLit(-1)}, k: bytesRows(overlayRow)}.build))
+		sig{in: "xxii", min: 3, defaults: []Expr{IntLit(-1)}, extra: sameText, k: bytesRows(overlayRow)}.build))
 	prefix := func(f func(a, b []byte) bool) func(c *Call) (Expr, error) {
 		return sig{in: "xx", out: tBoolean, k: bytesBytesToBool(f)}.build
 	}
@@ -392,6 +393,22 @@ func appendReverse(dst, s []byte) []byte {
 	return dst
 }
 
+// sameText says that a text and bytes do not go together in the first two arguments.
+func sameText(c *Call) error {
+	a, b := c.Args[0].Type(), c.Args[1].Type()
+	if (a.Kind == types.Binary) == (b.Kind == types.Binary) || a.Kind == types.Null || b.Kind == types.Null {
+		return nil
+	}
+	name := func(t types.DataType) string {
+		if t.Kind == types.Binary {
+			return `"BINARY"`
+		}
+		return `"STRING"`
+	}
+	return errs.New("DATATYPE_MISMATCH.DATA_DIFF_TYPES", "sqlExpr", quoted(c.Text()), "functionName", types.Quote(c.Name),
+		"dataType", "("+name(a)+" or "+name(b)+")")
+}
+
 func buildReverse(c *Call) (Expr, error) {
 	if err := c.Arity(1, 1); err != nil {
 		return nil, err
@@ -404,6 +421,14 @@ func buildReverse(c *Call) (Expr, error) {
 			}
 			a.End()
 			return nil
+		})), nil
+	}
+	if c.Args[0].Type().Kind == types.Binary {
+		return Strict("reverse", tBinary, c.Args, "", bytesToBytes(func(dst, s []byte) []byte {
+			for i := len(s) - 1; i >= 0; i-- {
+				dst = append(dst, s[i])
+			}
+			return dst
 		})), nil
 	}
 	return sig{in: "s", out: tString, k: bytesToBytes(appendReverse)}.build(c)
@@ -438,9 +463,13 @@ func trimBuilder(where string, left, right, swapped bool) func(c *Call) (Expr, e
 		if len(c.Args) == 2 && swapped {
 			d := *c
 			d.Args = []Expr{c.Args[1], c.Args[0]}
+			text := "TRIM(" + where + " " + c.Args[0].String() + " FROM " + c.Args[1].String() + ")"
 			e, err := sig{in: "ss", out: tString, k: k}.build(&d)
+			if bad := errs.As(err); bad != nil && bad.Params["sqlExpr"] != "" {
+				bad.Params["sqlExpr"] = quoted(text)
+			}
 			if s, ok := e.(*Scalar); ok {
-				s.Text = "TRIM(" + where + " " + c.Args[0].String() + " FROM " + c.Args[1].String() + ")"
+				s.Text = text
 			}
 			return e, err
 		}
@@ -489,6 +518,9 @@ func padBuilder(left bool) func(c *Call) (Expr, error) {
 	return func(c *Call) (Expr, error) {
 		var pad Expr = StringLit(" ")
 		if len(c.Args) > 0 && c.Args[0].Type().Kind == types.Binary {
+			if len(c.Args) == 3 && c.Args[2].Type().Kind != types.Binary { // bytes are filled with bytes only
+				return sig{in: "sis", out: tString, k: k}.build(c)
+			}
 			pad = BinaryLit([]byte{0})
 		}
 		return sig{in: "xix", min: 2, defaults: []Expr{pad}, k: k}.build(c)
@@ -673,7 +705,7 @@ func buildConcat(c *Call) (Expr, error) {
 			continue
 		}
 		if err := c.need(text, i, tString); err != nil {
-			return nil, err
+			return nil, WrongType(text, i, `("STRING" or "BINARY" or "ARRAY")`, c.Args[i])
 		}
 	}
 	return Strict("concat", out, c.Args, text, bytesRows(func(r *row, dst []byte) ([]byte, error) {
@@ -698,6 +730,9 @@ func buildConcatWS(c *Call) (Expr, error) {
 			continue
 		}
 		if err := c.need(text, i, tString); err != nil {
+			if i > 0 {
+				err = WrongType(text, i, `("ARRAY<STRING>" or "STRING")`, c.Args[i])
+			}
 			return nil, err
 		}
 	}
@@ -732,6 +767,16 @@ func buildConcatWS(c *Call) (Expr, error) {
 	})), nil
 }
 
+// noText says that the arguments of elt behind the first are not all texts or all bytes: it lists them all.
+func noText(text string, args []Expr) error {
+	var of, kinds []string
+	for _, a := range args[1:] {
+		of, kinds = append(of, quoted(a.String())), append(kinds, quoted(a.Type().SQL()))
+	}
+	return errs.New("DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "sqlExpr", quoted(text), "paramIndex", "second...",
+		"requiredType", `"STRING" or "BINARY"`, "inputSql", strings.Join(of, ","), "inputType", strings.Join(kinds, ","))
+}
+
 func buildElt(c *Call) (Expr, error) {
 	if err := c.Arity(2, -1); err != nil {
 		return nil, err
@@ -743,13 +788,15 @@ func buildElt(c *Call) (Expr, error) {
 	if err := c.need(text, 0, tInt); err != nil {
 		return nil, err
 	}
+	binary := true
 	for i := 1; i < len(c.Args); i++ {
 		if err := c.needText(text, i); err != nil {
-			return nil, err
+			return nil, noText(text, c.Args)
 		}
-		if c.Args[i].Type().Kind != c.Args[1].Type().Kind {
-			c.Args[i] = CastTo(c.Args[i], c.Args[1].Type(), c.Conf)
-		}
+		binary = binary && c.Args[i].Type().Kind == types.Binary
+	}
+	for i := 1; i < len(c.Args) && !binary; i++ {
+		c.Args[i] = CastTo(c.Args[i], tString, c.Conf)
 	}
 	ansi := c.Conf.ANSI
 	return NewScalar("elt", c.Args[1].Type(), true, c.Args, text, bytesRows(func(r *row, dst []byte) ([]byte, error) {

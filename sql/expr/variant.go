@@ -73,6 +73,12 @@ func variantFunctions() []Function {
 			if err := c.Arity(1, 1); err != nil {
 				return nil, err
 			}
+			switch t := c.Args[0].Type(); t.Kind {
+			case types.Struct, types.Map, types.Array, types.Null:
+			default:
+				return nil, errs.New("DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION", "sqlExpr", quoted(c.Text()),
+					"srcType", quoted(t.SQL()), "targetType", `"VARIANT"`)
+			}
 			s := Strict("to_variant_object", tVariant, c.Args, "", nil)
 			s.Fresh = func() Kernel {
 				w := &jsonWriter{keepNulls: true}

@@ -104,6 +104,10 @@ func buildXPath(c *Call, out types.DataType, k func(eval func(r *row) (xpath.Val
 	}
 	call := *c
 	call.copyArgs()
+	if t := c.Args[0].Type().Kind; (t == types.String || t == types.Null) && !Foldable(c.Args[1]) && c.Args[1].Type().IsAtomic() {
+		return nil, errs.New("DATATYPE_MISMATCH.NON_FOLDABLE_INPUT", "sqlExpr", quoted(c.Text()), "inputName", "`path`",
+			"inputType", `"STRING"`, "inputExpr", quoted(c.Args[1].String()))
+	}
 	for i, a := range c.Args {
 		if t := a.Type().Kind; t != types.String && t != types.Null {
 			return nil, WrongType(c.Text(), i, `"STRING"`, a)

@@ -46,7 +46,8 @@ func (x *resolver) generator(f *sql.FuncCall) expr.Expr {
 		}
 	}
 	wrong := func(required string) {
-		x.fail(f, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "sqlExpr", `"`+g.text+`"`, "paramIndex", "first",
+		text := strings.Replace(g.text, "explode_outer(", "explode(", 1)
+		x.fail(f, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "sqlExpr", `"`+text+`"`, "paramIndex", "first",
 			"requiredType", required, "inputSql", `"`+args[0].String()+`"`, "inputType", `"`+args[0].Type().SQL()+`"`)
 	}
 	nullable := func(n bool) bool { return n || g.outer }
@@ -79,6 +80,9 @@ func (x *resolver) generator(f *sql.FuncCall) expr.Expr {
 	case "stack":
 		if len(args) < 2 {
 			x.fail(f, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "functionName", "`stack`", "expectedNum", "> 1", "actualNum", len(args), "docroot", docroot)
+		}
+		if k := args[0].Type().Kind; k != types.Int && k != types.Null {
+			wrong(`"INT"`)
 		}
 		l, err := expr.Const(args[0], x.a.conf.Expr)
 		x.a.check(f, err)
