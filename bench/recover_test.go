@@ -15,8 +15,8 @@ func TestRecoverOwnCountsTheGroupsThatCameBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.groups < 29_000 || r.groups > 30_000 || r.seconds <= 0 {
-		t.Errorf("%d groups of 30,000 rows, %v s", r.groups, r.seconds)
+	if r.groups < 37_000 || r.groups > 38_000 || r.seconds <= 0 {
+		t.Errorf("%d groups of 38,000 rows, %v s", r.groups, r.seconds)
 	}
 	if _, err := recoverOwn(t.Context(), t.TempDir(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "NO_BENCH_DATA") {
 		t.Errorf("without files: %v", err)
