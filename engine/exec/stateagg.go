@@ -50,7 +50,7 @@ type partialFold struct {
 	rawToo  bool // rows may be passed on unfolded
 	rows    int
 	bypass  bool
-	raw     [ranges]*rowsBuffer // keys, arguments, filters; nil until needed
+	raw     [ranges]*rowBlocks // keys, arguments, filters; nil until needed
 	split   [ranges][]int32
 	panes   *paneFold // nil: rows are folded one by one
 	counted int64     // bytes that the operator's meter has of it
@@ -85,17 +85,9 @@ func (p *partialFold) take(c *chunk) error {
 	}
 	for i, idx := range p.split {
 		if p.raw[i] == nil {
-			s := make(types.Schema, len(p.f.g.exprs))
-			for k, e := range p.f.g.exprs {
-				s[k].Type = e.Type()
-			}
-			p.raw[i] = newRowsBuffer(s)
+			p.raw[i] = newRowBlocks(p.f.g.exprs)
 		}
-		sel := columnar.Sel{Idx: idx, N: len(idx)}
-		for k, v := range vs {
-			appendVec(p.raw[i].cols[k], v, sel)
-		}
-		p.raw[i].n += len(idx)
+		p.raw[i].add(vs, idx)
 	}
 	return nil
 }
@@ -118,7 +110,9 @@ func (p *partialFold) fold(r *run, child operator, w, from, to int) error {
 	p.rows, p.bypass, p.counted = 0, false, 0
 	for i := range p.byRange {
 		p.byRange[i] = p.byRange[i][:0]
-		p.raw[i] = nil
+		if p.raw[i] != nil {
+			p.raw[i].clear()
+		}
 	}
 	if p.panes != nil {
 		var err error
@@ -337,7 +331,6 @@ func (o *stateAggregate) takeIn(a *aggregateRange, i int, ps []*partialFold, lat
 			if err := a.foldRaw(o.g, p.raw[i]); err != nil {
 				return err
 			}
-			p.raw[i] = nil
 		}
 	}
 	if a.late != nil {
@@ -364,16 +357,12 @@ func (o *stateAggregate) takeIn(a *aggregateRange, i int, ps []*partialFold, lat
 
 // foldRaw folds computed rows straight into the state, so few at a time that their records are still near when the
 // aggregates come to them.
-func (a *aggregateRange) foldRaw(g *grouping, b *rowsBuffer) error {
+func (a *aggregateRange) foldRaw(g *grouping, b *rowBlocks) error {
 	if a.f == nil {
 		a.f = &folder{g: g, enc: newEncoder(g.lay), aggs: g.fresh()}
 	}
-	vs := make([]*columnar.Vec, len(b.cols))
-	return pushSlices(b.vecs(), make([]columnar.Vec, len(b.cols)), b.n, probeRows, func(c *chunk) error {
-		for i := range vs {
-			vs[i] = &c.cols[i]
-		}
-		return a.f.foldValues(a.t, vs, c.sel)
+	return b.each(g.exprs, probeRows, func(vs []*columnar.Vec, rows columnar.Sel) error {
+		return a.f.foldValues(a.t, vs, rows)
 	})
 }
 
