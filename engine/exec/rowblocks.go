@@ -10,6 +10,9 @@ import (
 // much, and enough that blocks are few.
 const blockRows = 1 << 12
 
+// smallBlock is up to how many rows a first block grows as they come.
+const smallBlock = blockRows / 16
+
 // rowBlocks collects computed rows in blocks of one length. Nothing is copied when there are more of them, and blocks
 // that are there already are filled again: memory that is touched for the first time costs more than what is written
 // to it. Literals are no columns, since whoever reads the rows has them.
@@ -19,6 +22,7 @@ type rowBlocks struct {
 	blocks []*rowsBuffer
 	used   int // blocks with rows
 	n      int
+	whole  bool // the first block has its full room
 }
 
 // newRowBlocks makes blocks for the values of expressions.
@@ -38,14 +42,19 @@ func (b *rowBlocks) add(vs []*columnar.Vec, idx []int32) {
 	for len(idx) > 0 {
 		if b.used == 0 || b.blocks[b.used-1].n == blockRows {
 			if b.used == len(b.blocks) {
-				buf := newRowsBuffer(b.schema)
-				buf.reserve(blockRows)
-				b.blocks = append(b.blocks, buf)
+				b.blocks = append(b.blocks, newRowsBuffer(b.schema))
+				if b.used > 0 {
+					b.blocks[b.used].reserve(blockRows)
+				}
 			}
 			b.used++
 		}
 		buf := b.blocks[b.used-1]
 		m := min(len(idx), blockRows-buf.n)
+		if !b.whole && buf.n+m > smallBlock {
+			buf.reserve(blockRows)
+			b.whole = true
+		}
 		sel := columnar.Sel{Idx: idx[:m], N: m}
 		for c, i := range b.at {
 			appendVec(buf.cols[c], vs[i], sel)
@@ -79,6 +88,9 @@ func (b *rowBlocks) each(exprs []expr.Expr, slice int, fn func(vs []*columnar.Ve
 
 // clear forgets the rows. Blocks that these did not need are given back.
 func (b *rowBlocks) clear() {
+	if b.whole && b.n <= smallBlock {
+		b.used, b.whole = 0, false
+	}
 	clear(b.blocks[b.used:])
 	b.blocks = b.blocks[:b.used]
 	for _, buf := range b.blocks {

@@ -20,16 +20,18 @@ func rangeOf(hash uint64) int { return int(hash >> (64 - rangeBits)) }
 
 // timeKey finds the event time in a key: a timestamp, or the end of a window.
 type timeKey struct {
-	field int // in the layout
-	word  int
+	column int // of the key
+	part   int // of a window: that of its end; -1: the column is a timestamp
+	field  int // in the layout
+	word   int
 }
 
 func newTimeKey(l *layout, column int) *timeKey {
-	f := l.top[column]
+	f, part := l.top[column], -1
 	if l.fields[f].phys == columnar.PStruct {
-		f = l.fields[f].kids[1]
+		f, part = l.fields[f].kids[1], 1
 	}
-	return &timeKey{field: f, word: l.fields[f].at}
+	return &timeKey{column: column, part: part, field: f, word: l.fields[f].at}
 }
 
 // of is the event time of a group in microseconds; ok is false if it is null.
@@ -50,21 +52,33 @@ type partialFold struct {
 	rawToo  bool // rows may be passed on unfolded
 	rows    int
 	bypass  bool
+	unfold  int                // batches that begin with bypass, since one before found that folding does not pay
 	raw     [ranges]*rowBlocks // keys, arguments, filters; nil until needed
 	split   [ranges][]int32
 	panes   *paneFold // nil: rows are folded one by one
 	counted int64     // bytes that the operator's meter has of it
 }
 
-// bypassAfter is how many rows are folded before it is judged whether that pays.
-const bypassAfter = 16 << 10
+// bypassAfter is how many rows are folded before it is judged whether that pays; when it does not, bypassBatches
+// begin without folding.
+const (
+	bypassAfter   = 16 << 10
+	bypassBatches = 31
+)
+
+// inVain says that folding did not shrink the rows much, and that they may be passed on unfolded.
+func (p *partialFold) inVain() bool {
+	return p.rawToo && p.panes == nil && p.f.g.tap == nil && p.t.live*2 > p.rows
+}
 
 // take folds a chunk, or divides its rows.
 func (p *partialFold) take(c *chunk) error {
+	p.rows += c.sel.N
 	if !p.bypass {
-		p.rows += c.sel.N
 		tap := p.f.g.tap
-		p.bypass = p.rawToo && p.rows > bypassAfter && p.t.live*2 > p.rows && tap == nil
+		if p.bypass = p.rows > bypassAfter && p.inVain(); p.bypass {
+			p.unfold = bypassBatches
+		}
 		err := p.f.fold(p.t, c)
 		if tap != nil && err == nil {
 			tap.folded(p.t, c.sel, p.f.groups)
@@ -107,7 +121,10 @@ func (g *grouping) newPartial() (*partialFold, error) {
 // fold reads parts [from, to) of child into the partial table.
 func (p *partialFold) fold(r *run, child operator, w, from, to int) error {
 	p.t.truncate()
-	p.rows, p.bypass, p.counted = 0, false, 0
+	p.rows, p.counted = 0, 0
+	if p.bypass = p.unfold > 0 && p.rawToo && p.f.g.tap == nil; p.bypass {
+		p.unfold--
+	}
 	for i := range p.byRange {
 		p.byRange[i] = p.byRange[i][:0]
 		if p.raw[i] != nil {
@@ -129,6 +146,9 @@ func (p *partialFold) fold(r *run, child operator, w, from, to int) error {
 		if err := p.account(r); err != nil {
 			return err
 		}
+	}
+	if !p.bypass && p.rows >= smallRows && p.inVain() {
+		p.unfold = bypassBatches
 	}
 	for g := range uint32(p.t.rec.Len()) {
 		i := rangeOf(p.t.hash(g))
@@ -196,6 +216,7 @@ type aggregateRange struct {
 	aggs  []expr.Aggregate
 	late  *table // late groups of the batch, when several units may name the same
 	enc   *encoder
+	kept  []int32 // rows that came unfolded and are not late
 	out   []uint32
 	gone  int64
 	drop  int64
@@ -235,7 +256,7 @@ func (o *stateAggregate) open(r *run) (int, error) {
 		o.tap.beginFold(o.traceLate(late))
 	}
 	units := r.units(parts)
-	ps, err := o.g.foldAll(r, o.child, &o.partial, parts, units, o.time == nil || o.mode == "complete")
+	ps, err := o.g.foldAll(r, o.child, &o.partial, parts, units, true)
 	if err != nil {
 		return 0, err
 	}
@@ -297,6 +318,7 @@ func (o *stateAggregate) takeIn(a *aggregateRange, i int, ps []*partialFold, lat
 	if a.late != nil {
 		a.late.truncate()
 	}
+	shared := len(ps) > 1 // several partial tables, or rows that are in none, may name a late group
 	var seen *rangeTrace
 	if o.tap != nil {
 		seen = &rangeTrace{numbers: map[uint32]int64{}}
@@ -308,13 +330,14 @@ func (o *stateAggregate) takeIn(a *aggregateRange, i int, ps []*partialFold, lat
 			unfolded += p.raw[i].n
 		}
 	}
+	shared = shared || unfolded > 0
 	if unfolded/2 > a.t.live { // most of their groups are new: slots grow once and not at every doubling
 		a.t.reserve(unfolded / 2)
 	}
 	for _, p := range ps {
 		groups := p.byRange[i]
 		if filter {
-			groups = o.dropLate(a, p, groups, late, len(ps) > 1)
+			groups = o.dropLate(a, p, groups, late, shared)
 		}
 		if len(groups) > 0 {
 			if o.tap != nil {
@@ -328,7 +351,11 @@ func (o *stateAggregate) takeIn(a *aggregateRange, i int, ps []*partialFold, lat
 			}
 		}
 		if p.raw[i] != nil {
-			if err := a.foldRaw(o.g, p.raw[i]); err != nil {
+			var keep func(vs []*columnar.Vec, rows columnar.Sel) columnar.Sel
+			if filter {
+				keep = func(vs []*columnar.Vec, rows columnar.Sel) columnar.Sel { return o.dropLateRows(a, vs, rows, late) }
+			}
+			if err := a.foldRaw(o.g, p.raw[i], keep, onNew); err != nil {
 				return err
 			}
 		}
@@ -357,13 +384,59 @@ func (o *stateAggregate) takeIn(a *aggregateRange, i int, ps []*partialFold, lat
 
 // foldRaw folds computed rows straight into the state, so few at a time that their records are still near when the
 // aggregates come to them.
-func (a *aggregateRange) foldRaw(g *grouping, b *rowBlocks) error {
+// keep, if set, chooses among the rows, and onNew, if set, learns the groups that were not in the state.
+func (a *aggregateRange) foldRaw(g *grouping, b *rowBlocks, keep func([]*columnar.Vec, columnar.Sel) columnar.Sel, onNew func([]uint32)) error {
 	if a.f == nil {
 		a.f = &folder{g: g, enc: newEncoder(g.lay), aggs: g.fresh()}
 	}
 	return b.each(g.exprs, probeRows, func(vs []*columnar.Vec, rows columnar.Sel) error {
-		return a.f.foldValues(a.t, vs, rows)
+		if keep != nil {
+			if rows = keep(vs, rows); rows.N == 0 {
+				return nil
+			}
+		}
+		if onNew == nil {
+			return a.f.foldValues(a.t, vs, rows)
+		}
+		before := len(a.t.fresh)
+		a.t.track = true
+		err := a.f.foldValues(a.t, vs, rows)
+		a.t.track = false
+		onNew(a.t.fresh[before:])
+		a.t.fresh = a.t.fresh[:before]
+		return err
 	})
+}
+
+// dropLateRows keeps the rows whose time is behind the late watermark, and notes the groups of the others.
+func (o *stateAggregate) dropLateRows(a *aggregateRange, vs []*columnar.Vec, rows columnar.Sel, late int64) columnar.Sel {
+	col := vs[o.time.column]
+	if o.time.part >= 0 {
+		col = col.Kids[o.time.part]
+	}
+	isLate := func(i int) bool { return !vs[o.time.column].IsNull(i) && !col.IsNull(i) && col.I64[col.Row(i)] <= late }
+	first := 0
+	for first < rows.N && !isLate(rows.At(first)) {
+		first++
+	}
+	if first == rows.N {
+		return rows
+	}
+	a.kept = a.kept[:0]
+	var gone []int32
+	for k := range rows.N {
+		if i := rows.At(k); isLate(i) {
+			gone = append(gone, int32(i))
+		} else {
+			a.kept = append(a.kept, int32(i))
+		}
+	}
+	if a.late == nil {
+		a.late = newTable(o.g.lay, 0)
+	}
+	a.enc.encode(vs[:len(o.g.keys)], columnar.Sel{Idx: gone, N: len(gone)})
+	a.late.upsert(a.enc, make([]uint32, len(gone)))
+	return columnar.Sel{Idx: a.kept, N: len(a.kept)}
 }
 
 // dropLate removes groups whose time is at or before the late watermark, in place, and counts each once.
