@@ -21,6 +21,7 @@ const regexTimeout = 2 * time.Second
 type pattern struct {
 	text   string
 	re     *regexp.Regexp
+	quick  *matcher // does what re does, on short texts; nil: there is none
 	back   *regexp2.Regexp
 	groups int
 	// literal is set when the pattern has no special characters.
@@ -66,7 +67,7 @@ func compilePattern(text, function string) (*pattern, error) {
 	}
 	re, err := regexp.Compile(goText)
 	if err == nil {
-		p.re, p.groups = re, re.NumSubexp()
+		p.re, p.groups, p.quick = re, re.NumSubexp(), newMatcher(goText)
 		return p, nil
 	}
 	back, err2 := regexp2.Compile(goText, regexp2.None)
@@ -163,6 +164,9 @@ func (p *pattern) first(s []byte) ([]int, error) { return p.find(s, 0) }
 
 // find is first from byte from on, for patterns of the backtracking engine.
 func (p *pattern) find(s []byte, from int) ([]int, error) {
+	if p.quick.takes(s) {
+		return p.quick.find(s, 0, p.groups > 0), nil
+	}
 	if p.re != nil {
 		return p.re.FindSubmatchIndex(s), nil
 	}
@@ -188,6 +192,9 @@ func (p *pattern) find(s []byte, from int) ([]int, error) {
 }
 
 func (p *pattern) match(s []byte) (bool, error) {
+	if p.quick.takes(s) {
+		return p.quick.find(s, 0, false) != nil, nil
+	}
 	if p.re != nil {
 		return p.re.Match(s), nil
 	}
@@ -197,6 +204,14 @@ func (p *pattern) match(s []byte) (bool, error) {
 
 // each calls f for every match from byte from on, as Java's Matcher.find does again and again.
 func (p *pattern) each(s []byte, from int, f func(loc []int) error) error {
+	if p.quick.takes(s) {
+		return p.quick.each(s, func(loc []int) error {
+			if loc[0] < from { // see below
+				return nil
+			}
+			return f(loc)
+		})
+	}
 	if p.re != nil {
 		// From the beginning also where the search starts later: anchors look at what stands before.
 		for _, loc := range p.re.FindAllSubmatchIndex(s, -1) {
