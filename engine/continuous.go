@@ -194,7 +194,7 @@ func (e *epochs) run(ctx context.Context) error {
 	flow := &epochRows{e}
 	err := d.timed("addBatch", func() error {
 		err := d.sink.AddBatch(ctx, sinks.Batch{ID: d.batch, Live: true, QueryID: d.q.id, RunID: d.q.runID, QueryName: d.q.name, Mode: d.p.mode,
-			Schema: d.p.node.Schema(), Parts: d.samples.wrap(d.batch, []columnar.Partition{flow})})
+			Schema: d.p.node.Schema(), Parts: d.samples.wrap(d.batch, d.p.node.Schema(), []columnar.Partition{flow})})
 		if err != nil {
 			return err
 		}

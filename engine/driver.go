@@ -613,6 +613,7 @@ func (d *driver) runBatch(ctx context.Context) error {
 	defer b.Discard() // does nothing after the commit
 	task := &exec.Task{State: b, Batch: d.batch, Inputs: inputs, NowMicros: d.timestamp * 1000, LateWatermarkMs: late,
 		EvictWatermarkMs: d.watermark}
+	_, task.Lent = d.sink.(sinks.Borrower)
 	err = d.timed("queryPlanning", func() error {
 		if err := d.resume(); err != nil {
 			return err
@@ -628,7 +629,8 @@ func (d *driver) runBatch(ctx context.Context) error {
 	}
 	err = d.timed("addBatch", func() error {
 		err := d.sink.AddBatch(ctx, sinks.Batch{ID: d.batch, QueryID: d.q.id, RunID: d.q.runID, QueryName: d.q.name, Mode: d.p.mode,
-			Schema: d.p.node.Schema(), Parts: d.samples.wrap(d.batch, points(d.plan.Partitions(ctx, task))), Replay: d.replay})
+			Schema: d.p.node.Schema(), Replay: d.replay,
+			Parts: d.samples.wrap(d.batch, d.p.node.Schema(), points(d.plan.Partitions(ctx, task)))})
 		if errors.Is(err, sinks.ErrSkipped) {
 			if len(d.plan.Stateful()) == 0 {
 				return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"streamlab/columnar"
+	"streamlab/sql/types"
 )
 
 // samples keeps the first rows of the newest batches, as they went to the sink, for whoever looks. Keeping
@@ -69,9 +70,10 @@ func (q *StreamingQuery) BatchRows(batch int64) (rows []arrow.RecordBatch, total
 // tee shows the first reading of a partition to the samples.
 type tee struct {
 	columnar.Partition
-	s     *samples
-	batch int64
-	seen  bool
+	s      *samples
+	batch  int64
+	schema types.Schema
+	seen   bool
 }
 
 func (t *tee) Rows(ctx context.Context) columnar.Rows {
@@ -91,11 +93,66 @@ func (t *tee) Rows(ctx context.Context) columnar.Rows {
 	}
 }
 
-func (s *samples) wrap(batch int64, parts []columnar.Partition) []columnar.Partition {
+// Lend shows rows as the partition does; the samples get copies.
+func (t *tee) Lend(ctx context.Context, give func(cols []*columnar.Vec, n int) error) error {
+	l, ok := t.Partition.(columnar.Lender)
+	if !ok {
+		for rb, err := range t.Rows(ctx) {
+			if err != nil {
+				return err
+			}
+			if err := give(pointers(columnar.Vectors(rb, t.schema)), int(rb.NumRows())); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	seen := t.seen
+	t.seen = true
+	return l.Lend(ctx, func(cols []*columnar.Vec, n int) error {
+		if !seen {
+			t.s.show(t.batch, t.schema, cols, n)
+		}
+		return give(cols, n)
+	})
+}
+
+func pointers(vs []columnar.Vec) []*columnar.Vec {
+	out := make([]*columnar.Vec, len(vs))
+	for i := range vs {
+		out[i] = &vs[i]
+	}
+	return out
+}
+
+// show is add for rows that are lent: those that are kept are copied.
+func (s *samples) show(batch int64, schema types.Schema, cols []*columnar.Vec, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := &s.ring[batch%keptBatches]
+	if !x.set || x.batch != batch {
+		return
+	}
+	if left := min(keptRows-x.total, int64(n)); left > 0 {
+		first := make([]int32, left)
+		for i := range first {
+			first[i] = int32(i)
+		}
+		kept := make([]*columnar.Vec, len(cols))
+		for i, c := range cols {
+			kept[i] = columnar.NewVec(schema[i].Type, 0)
+			columnar.GatherIdx(kept[i], c, first)
+		}
+		x.rows = append(x.rows, columnar.RecordOf(schema, kept, columnar.AllRows(len(first))))
+	}
+	x.total += int64(n)
+}
+
+func (s *samples) wrap(batch int64, schema types.Schema, parts []columnar.Partition) []columnar.Partition {
 	s.begin(batch)
 	out := make([]columnar.Partition, len(parts))
 	for i, p := range parts {
-		out[i] = &tee{Partition: p, s: s, batch: batch}
+		out[i] = &tee{Partition: p, s: s, batch: batch, schema: schema}
 	}
 	return out
 }

@@ -63,6 +63,13 @@ type Described interface {
 	NumOutputRows() int64
 }
 
+// A Borrower is a Sink that reads every partition at most once, as a columnar.Lender where it is one, and keeps
+// nothing that it was shown. Its rows need not be kept for it, and are not computed before it asks.
+type Borrower interface {
+	Sink
+	Borrows()
+}
+
 // Each reads all partitions in order and hands every batch to write; it stops at the first error. Sinks
 // that keep partitions apart range over b.Parts themselves.
 func Each(ctx context.Context, b Batch, write func(part int, rb arrow.RecordBatch) error) error {

@@ -89,6 +89,7 @@ type Plan struct {
 	redefined    bool  // a watermark above another: fails when there is one
 	tracer       *tracer
 	meter        meter
+	lending      perWorker[*rowsBuffer] // rows that a sink has lent
 }
 
 // Build compiles a plan. It reads nothing.
@@ -100,6 +101,7 @@ func Build(n plan.Node, c Conf) (*Plan, error) {
 		c.Now = time.Now
 	}
 	p := &Plan{conf: c, schema: n.Schema(), arrow: n.Schema().Arrow(), batch: c.Mode == ""}
+	p.lending.make = func() (*rowsBuffer, error) { return newRowsBuffer(p.schema), nil }
 	h := fnv.New64a()
 	h.Write([]byte(c.QueryID))
 	p.seedBase = h.Sum64()
@@ -227,7 +229,7 @@ func (p *Plan) Partitions(ctx context.Context, t *Task) []columnar.Partition {
 	}
 	p.stopEarly()
 	p.parts = make([]*result, n)
-	if r.units(n) > 1 {
+	if !t.Lent && r.units(n) > 1 {
 		p.computeEarly(r, n)
 	}
 	out := make([]columnar.Partition, n)
@@ -361,6 +363,7 @@ type result struct {
 	err   error
 	done  bool // read to the end once
 	taken bool // asked for from the workers that compute ahead
+	lent  bool // shown, and not kept
 	rows  []arrow.RecordBatch
 }
 
@@ -389,6 +392,9 @@ func (x *result) Rows(ctx context.Context) columnar.Rows {
 	}
 	if x.err != nil {
 		return columnar.Fail(x.err)
+	}
+	if x.lent && x.cache {
+		return columnar.Fail(errLent())
 	}
 	if x.done && x.cache {
 		return columnar.Batches{List: x.rows}.Rows(ctx)

@@ -24,6 +24,7 @@ type Task struct {
 	EvictWatermarkMs int64                  // W(N): state at or before it goes
 	Counters         *Counters              // set by Bind
 	State            *store.Batch           // change set of the batch; nil if no operator has state of Go code
+	Lent             bool                   // the sink has rows lent: no part is computed before it is asked for
 	Past             *store.View            // instead of State: the batch is run to be looked at, and changes nothing
 	lateUs, evictUs  int64
 	wallUs           int64 // when the batch was bound; 0 without a stream

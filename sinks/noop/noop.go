@@ -3,9 +3,10 @@ package noop
 
 import (
 	"context"
+	"runtime"
+	"sync/atomic"
 
-	"github.com/apache/arrow-go/v18/arrow"
-
+	"streamlab/columnar"
 	"streamlab/internal/safego"
 	"streamlab/sinks"
 	"streamlab/sources"
@@ -19,39 +20,60 @@ func New(def sinks.Def) (sinks.Sink, error) { return &sink{rows: -1}, nil }
 // Options is empty: there are none.
 func Options() []sources.OptionDoc { return nil }
 
-// AddBatch reads all partitions, each on a goroutine of its own, since no order is to be kept.
+// AddBatch reads all partitions on as many goroutines as there are cores, since no order is to be kept.
 func (s *sink) AddBatch(ctx context.Context, b sinks.Batch) error {
-	if len(b.Parts) <= 1 {
-		n := int64(0)
-		err := sinks.Each(ctx, b, func(_ int, rb arrow.RecordBatch) error {
-			n += rb.NumRows()
-			return nil
-		})
-		s.rows = n
-		return err
-	}
-	counts := make([]int64, len(b.Parts))
-	handles := make([]*safego.Handle, len(b.Parts))
-	for i := range b.Parts {
-		one := b
-		one.Parts = b.Parts[i : i+1]
-		handles[i] = safego.Go("noop", func() error {
-			return sinks.Each(ctx, one, func(_ int, rb arrow.RecordBatch) error {
-				counts[i] += rb.NumRows()
+	var next, rows atomic.Int64
+	var failed atomic.Bool
+	read := func() error {
+		for !failed.Load() {
+			i := int(next.Add(1)) - 1
+			if i >= len(b.Parts) {
 				return nil
-			})
-		})
+			}
+			if err := readPart(ctx, b.Parts[i], &rows); err != nil {
+				failed.Store(true)
+				return err
+			}
+		}
+		return nil
 	}
 	var first error
-	s.rows = 0
-	for i, h := range handles {
-		if err := h.Wait(); err != nil && first == nil {
-			first = err
+	if n := min(len(b.Parts), runtime.GOMAXPROCS(0)); n <= 1 {
+		first = read()
+	} else {
+		handles := make([]*safego.Handle, n)
+		for i := range handles {
+			handles[i] = safego.Go("noop", read)
 		}
-		s.rows += counts[i]
+		for _, h := range handles {
+			if err := h.Wait(); err != nil && first == nil {
+				first = err
+			}
+		}
 	}
+	s.rows = rows.Load()
 	return first
 }
+
+// readPart adds the rows of a part to rows.
+func readPart(ctx context.Context, p columnar.Partition, rows *atomic.Int64) error {
+	if l, ok := p.(columnar.Lender); ok {
+		return l.Lend(ctx, func(_ []*columnar.Vec, n int) error {
+			rows.Add(int64(n))
+			return nil
+		})
+	}
+	for rb, err := range p.Rows(ctx) {
+		if err != nil {
+			return err
+		}
+		rows.Add(rb.NumRows())
+	}
+	return nil
+}
+
+// Borrows says that rows may be lent: nothing is kept.
+func (s *sink) Borrows() {}
 
 func (s *sink) Close() error         { return nil }
 func (s *sink) Description() string  { return "NoopTable" }
