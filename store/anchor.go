@@ -19,30 +19,64 @@ type anchor struct {
 	fingerprint   digest
 	lastCommitted int64 // -1: none
 	chain         digest
+	floor         uint64 // the database holds, durably, what anchors up to this seq tell of
+	// records is what was written to the database with this anchor, see encodeWrites; nil if the database had
+	// it, durably, before the anchor was written.
+	records []byte
 }
 
 const (
-	slotSize    = 4096
-	anchorMagic = "SLANCHR1"
-	anchorBytes = 8 + 8 + 8 + 16 + 8 + 16
+	pageSize    = 4096
+	slotSize    = 4 * pageSize
+	slotCount   = 32
+	anchorMagic = "SLANCHR2"
+	anchorBytes = 8 + 8 + 8 + 16 + 8 + 16 + 8 + 4
+	mostRecords = slotSize - anchorBytes - 4
+
+	// The first form had two slots of a page, without floor and records.
+	firstMagic = "SLANCHR1"
+	firstBytes = 8 + 8 + 8 + 16 + 8 + 16
 )
 
+// encode gives whole pages.
 func (a anchor) encode() []byte {
-	b := make([]byte, 0, slotSize)
+	b := make([]byte, 0, (anchorBytes+len(a.records)+4+pageSize-1)/pageSize*pageSize)
 	b = append(b, anchorMagic...)
 	b = binary.LittleEndian.AppendUint64(b, a.seq)
 	b = binary.LittleEndian.AppendUint64(b, uint64(a.lastPlanned))
 	b = append(b, a.fingerprint[:]...)
 	b = binary.LittleEndian.AppendUint64(b, uint64(a.lastCommitted))
 	b = append(b, a.chain[:]...)
-	return seal(b)[:slotSize]
+	b = binary.LittleEndian.AppendUint64(b, a.floor)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(a.records)))
+	b = seal(append(b, a.records...))
+	return b[:cap(b)]
 }
 
+// decodeAnchor reads a slot of either form.
 func decodeAnchor(b []byte) (a anchor, ok bool) {
-	if len(b) < anchorBytes+4 || string(b[:8]) != anchorMagic {
+	if len(b) < firstBytes+4 {
 		return a, false
 	}
-	if string(seal(b[:anchorBytes:anchorBytes])[anchorBytes:]) != string(b[anchorBytes:anchorBytes+4]) {
+	size := firstBytes
+	switch string(b[:8]) {
+	case firstMagic:
+	case anchorMagic:
+		if len(b) < anchorBytes+4 {
+			return a, false
+		}
+		size = anchorBytes + int(binary.LittleEndian.Uint32(b[anchorBytes-4:]))
+		if size+4 > len(b) {
+			return a, false
+		}
+		a.floor = binary.LittleEndian.Uint64(b[firstBytes:])
+		if size > anchorBytes {
+			a.records = b[anchorBytes:size:size]
+		}
+	default:
+		return a, false
+	}
+	if string(seal(b[:size:size])[size:]) != string(b[size:size+4]) {
 		return a, false
 	}
 	a.seq = binary.LittleEndian.Uint64(b[8:])
@@ -50,26 +84,36 @@ func decodeAnchor(b []byte) (a anchor, ok bool) {
 	copy(a.fingerprint[:], b[24:])
 	a.lastCommitted = int64(binary.LittleEndian.Uint64(b[40:]))
 	copy(a.chain[:], b[48:])
+	if size == firstBytes {
+		a.floor = a.seq
+	}
 	return a, true
 }
 
-// An anchorFile writes slots in turn, so that a torn write leaves the other one. One write at a time.
+// An anchorFile writes slots in turn, so that a torn write leaves the others. One write at a time.
 type anchorFile struct {
 	f      *os.File
-	last   anchor
+	last   anchor // the one written last, or under way
+	floor  uint64
+	lost   []anchor // found on opening: those after the floor, in order, as far as none is missing
+	first  bool     // the file has the first form
 	sync   bool
 	beside *pageWriter        // nil: it is not to be synced, or the machine has no such writes
 	flight *safego.Handle     // of a write without it; nil if none is on its way
-	after  func(string) error // to be told of the end of a write by beside; nil if none is on its way
+	after  func(string) error // to be told of the end of a write; nil if none is on its way
 	failed error              // of start, for wait
 }
 
-// createAnchor writes ANCHOR for a new checkpoint, both slots saying the same.
+// createAnchor writes ANCHOR, two slots saying the same. All slots have their place, so that writing one changes
+// nothing but its content.
 func createAnchor(dir string, a anchor) error {
-	a.seq = 1
-	first := a.encode()
-	a.seq = 2
-	return vfs.WriteFile(vfs.OS, filepath.Join(dir, "ANCHOR"), append(first, a.encode()...), 0o600)
+	ring := make([]byte, slotCount*slotSize)
+	a.records = nil
+	for a.seq = 1; a.seq <= 2; a.seq++ {
+		a.floor = a.seq
+		copy(ring[a.place():], a.encode())
+	}
+	return vfs.WriteFile(vfs.OS, filepath.Join(dir, "ANCHOR"), ring, 0o600)
 }
 
 // openAnchor reads the newest good slot; ok is false if there is none.
@@ -80,12 +124,29 @@ func openAnchor(dir string, sync bool) (f *anchorFile, ok bool, err error) {
 		return nil, false, err
 	}
 	f = &anchorFile{f: file, sync: sync}
-	buf := make([]byte, 2*slotSize)
+	buf := make([]byte, slotCount*slotSize)
 	n, _ := file.ReadAt(buf, 0)
-	for i := 0; i+anchorBytes+4 <= n; i += slotSize {
-		if a, good := decodeAnchor(buf[i:min(n, i+slotSize)]); good && (!ok || a.seq > f.last.seq) {
-			f.last, ok = a, true
+	f.first = n <= 2*pageSize
+	size := slotSize
+	if f.first {
+		size = pageSize
+	}
+	found := map[uint64]anchor{}
+	for i := 0; i < n; i += size {
+		if a, good := decodeAnchor(buf[i:min(n, i+size)]); good {
+			found[a.seq] = a
+			if !ok || a.seq > f.last.seq {
+				f.last, ok = a, true
+			}
 		}
+	}
+	f.floor = f.last.floor
+	for seq := f.floor + 1; seq <= f.last.seq; seq++ {
+		a, there := found[seq]
+		if !there {
+			break // damage, or the floor is wrong: whoever compares will miss what it told of
+		}
+		f.lost = append(f.lost, a)
 	}
 	if sync && n == len(buf) {
 		f.beside, _ = openPageWriter(path) // without it there is another way
@@ -93,15 +154,24 @@ func openAnchor(dir string, sync bool) (f *anchorFile, ok bool, err error) {
 	return f, ok, nil
 }
 
-// start writes a beside what the caller does next; wait ends it.
+// start writes a beside what the caller does next; wait ends it. What it tells of is in the database, durably,
+// unless it carries the records itself.
 func (f *anchorFile) start(a anchor, point func(string) error) {
-	a.seq = f.last.seq + 1
-	f.last = a
-	if f.beside != nil || !f.sync {
-		f.failed = point("anchor.before")
+	if err := point("anchor.before"); err != nil {
+		f.failed = err
+		return
 	}
+	f.submit(a, point)
+}
+
+func (f *anchorFile) submit(a anchor, point func(string) error) {
+	a.seq, a.floor = f.last.seq+1, f.floor
+	if a.records == nil {
+		a.floor = a.seq
+	}
+	f.floor = a.floor
+	f.last = a
 	switch {
-	case f.failed != nil:
 	case f.beside != nil:
 		err := f.beside.start(a.encode(), a.place())
 		if errors.Is(err, errNoQueue) {
@@ -110,14 +180,16 @@ func (f *anchorFile) start(a anchor, point func(string) error) {
 		}
 		f.failed, f.after = err, point
 	case f.sync:
-		f.flight = safego.Go("anchor", func() error {
-			if err := point("anchor.before"); err != nil {
-				return err
-			}
-			return f.write(a, point)
-		})
+		f.flight = safego.Go("anchor", func() error { return f.write(a, point) })
 	default:
 		f.failed = f.write(a, point)
+	}
+}
+
+// told is start and wait for an anchor that has been written already, with its records, as far as the points go.
+func (f *anchorFile) told(point func(string) error) {
+	if f.failed = point("anchor.before"); f.failed == nil {
+		f.after = point
 	}
 }
 
@@ -128,7 +200,7 @@ func (f *anchorFile) plain(a anchor, point func(string) error) {
 }
 
 // place is the offset of the slot.
-func (a anchor) place() int64 { return int64(a.seq%2) * slotSize }
+func (a anchor) place() int64 { return int64(a.seq%slotCount) * slotSize }
 
 // write returns when a is durable, if it has to be.
 func (f *anchorFile) write(a anchor, point func(string) error) error {
@@ -143,9 +215,9 @@ func (f *anchorFile) write(a anchor, point func(string) error) error {
 	return point("anchor.after")
 }
 
-// says reports whether the last anchor written tells of the same batches as a.
+// says reports whether the last anchor written tells of the same batches as a, and needs nothing of those before.
 func (f *anchorFile) says(a anchor) bool {
-	return a.lastCommitted == f.last.lastCommitted && a.lastPlanned == f.last.lastPlanned
+	return a.lastCommitted == f.last.lastCommitted && a.lastPlanned == f.last.lastPlanned && f.last.floor == f.last.seq
 }
 
 // wait ends start, and gives its error.
@@ -161,7 +233,7 @@ func (f *anchorFile) wait() error {
 	if after := f.after; after != nil {
 		f.after = nil
 		err := f.failed
-		if err == nil {
+		if err == nil && f.beside != nil {
 			err = f.beside.wait()
 		}
 		switch {

@@ -320,13 +320,19 @@ func (b *Batch) commit(e CommitEntry, next *OffsetEntry) error {
 	if err := c.point("commit.before"); err != nil {
 		return c.fail(err, n)
 	}
-	put := func() error { return c.write(n, append(riders, write{batchKey(keyCommit, n), record}), "") }
+	ends := anchor{lastPlanned: n, fingerprint: h.Offset, lastCommitted: n, chain: chain}
+	if travels != nil {
+		ends.lastPlanned, ends.fingerprint = n+1, digestOf(nextPayload)
+	}
+	anchored := false // with the record
+	putRecord := func(writes []write) (err error) { anchored, err = c.record(n, writes, ends); return err }
+	put := func() error { return putRecord(append(riders, write{batchKey(keyCommit, n), record})) }
 	if travels != nil { // the source logs go first: durable before the offsets that need them
 		put = func() error {
 			if err := c.point("plan.before_wal"); err != nil {
 				return c.fail(err, n)
 			}
-			return c.flushLogs(n, append(riders, write{batchKey(keyCommit, n), record})...)
+			return c.flushLogsBy(putRecord, append(riders, write{batchKey(keyCommit, n), record}))
 		}
 	}
 	if err := put(); err != nil {
@@ -363,7 +369,11 @@ func (b *Batch) commit(e CommitEntry, next *OffsetEntry) error {
 	}
 	c.from = max(c.from, n-c.retain)
 	c.setThreshold()
-	if c.anchor != nil {
+	switch {
+	case c.anchor == nil:
+	case anchored && (next == nil || travels != nil):
+		c.anchor.told(c.point)
+	default:
 		c.anchor.start(c.ends(), c.point)
 	}
 	return nil

@@ -56,6 +56,8 @@ type Checkpoint struct {
 
 	resting bool // see Rest
 
+	synced uint64 // the anchor up to which the log is being synced, see raiseFloor
+
 	filled int64 // bytes written since the database was opened, at least; see roomToWrite
 
 	salvage *int64 // records of later batches are not looked at, nor is the anchor; see Forget
@@ -149,12 +151,17 @@ func (c *Checkpoint) open() error {
 			return err
 		}
 		if !ok && c.salvage == nil {
-			return corrupt(c.dir, "neither slot of ANCHOR is whole", nil)
+			return corrupt(c.dir, "no slot of ANCHOR is whole", nil)
 		}
 		c.meta = meta
 	}
 	if err := c.roomToOpen(path); err != nil {
 		return err
+	}
+	if found && c.opts.power() && c.salvage == nil { // whoever was killed may have written more than it has synced
+		if err := syncLogs(path); err != nil {
+			return err
+		}
 	}
 	if c.db, err = openBadger(path, c.opts); err != nil {
 		if badEnvironment(err) {
@@ -167,12 +174,24 @@ func (c *Checkpoint) open() error {
 			return err
 		}
 	}
+	if found && c.salvage == nil {
+		if err := c.replay(); err != nil {
+			return err
+		}
+	}
 	if err := c.recover(); err != nil {
 		return err
 	}
 	if found {
 		if c.salvage != nil {
 			return nil // only to be copied
+		}
+		if c.anchor.first {
+			if err := errors.Join(c.anchor.close(), createAnchor(c.dir, c.ends())); err != nil {
+				return err
+			}
+			c.anchor, _, err = openAnchor(c.dir, c.opts.power())
+			return err
 		}
 		// After a crash the anchor may be one batch behind.
 		if a := c.ends(); !c.anchor.says(a) {
@@ -300,6 +319,9 @@ func (c *Checkpoint) put(each bool, batch int64, writes []write, between string)
 	if err == nil {
 		err = put(c.db, c.wal, each, version(batch), writes, pause)
 	}
+	if err == nil && c.anchor != nil && len(writes) > 0 {
+		c.anchor.floor = c.anchor.last.seq
+	}
 	if err != nil {
 		return c.fail(err, batch)
 	}
@@ -328,7 +350,9 @@ func (c *Checkpoint) LogOffsets(batch int64, e OffsetEntry) error {
 	if err := c.point("plan.before_wal"); err != nil {
 		return c.fail(err, batch)
 	}
-	if err := c.flushLogs(batch, append(riders, long(batchKey(keyOffsets, batch), payload)...)...); err != nil {
+	ends := anchor{lastPlanned: batch, fingerprint: digestOf(payload), lastCommitted: c.head, chain: c.chain}
+	put := func(writes []write) error { _, err := c.record(batch, writes, ends); return err }
+	if err := c.flushLogsBy(put, append(riders, long(batchKey(keyOffsets, batch), payload)...)); err != nil {
 		return err
 	}
 	if err := c.point("plan.after_wal"); err != nil {
@@ -393,6 +417,9 @@ func (c *Checkpoint) settle() error {
 	}
 	if c.anchor == nil {
 		return nil
+	}
+	if err := c.wal.sync(); err != nil { // what only the anchors have made durable
+		return c.fail(err, batch)
 	}
 	if err := c.anchor.wait(); err != nil {
 		return c.fail(err, batch)

@@ -288,9 +288,10 @@ func TestDamagedFiles(t *testing.T) {
 		harm            func(t *testing.T, dir string)
 	}{
 		{"one slot of ANCHOR", "", func(t *testing.T, dir string) { flip(t, filepath.Join(dir, "ANCHOR"), 20) }},
-		{"both slots of ANCHOR", "CHECKPOINT_CORRUPT", func(t *testing.T, dir string) {
-			flip(t, filepath.Join(dir, "ANCHOR"), 20)
-			flip(t, filepath.Join(dir, "ANCHOR"), slotSize+20)
+		{"all slots of ANCHOR", "CHECKPOINT_CORRUPT", func(t *testing.T, dir string) {
+			for i := range int64(slotCount) {
+				flip(t, filepath.Join(dir, "ANCHOR"), i*slotSize+20)
+			}
 		}},
 		{"no ANCHOR", "CHECKPOINT_CORRUPT", func(t *testing.T, dir string) { _ = os.Remove(filepath.Join(dir, "ANCHOR")) }},
 		{"no META", "CHECKPOINT_CORRUPT", func(t *testing.T, dir string) { _ = os.Remove(filepath.Join(dir, "META")) }},

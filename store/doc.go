@@ -3,7 +3,8 @@
 //
 //	LOCK     held (flock) while the checkpoint is open; its text says by whom
 //	META     format, query id, creation time; written once
-//	ANCHOR   two slots, written in turn: the last batch planned and committed, with digests
+//	ANCHOR   slots, written in turn: the last batch planned and committed, with digests, and the records of a
+//	         small batch, which are durable by that
 //	db/      one Badger database in managed mode
 //
 // Everything of batch N is written at version N+1, which is Spark's state version after N. The commit
@@ -18,7 +19,10 @@
 // Badger drops it when the last of them has left the retained range.
 //
 // Offsets and commits form two chains of digests. The anchor outside Badger repeats the ends of both, at
-// most one batch behind and never ahead: a database that silently forgot its tail is found out by it.
+// most one batch behind: a database that silently forgot its tail is found out by it. It is ahead only by
+// records that it carries itself: those of a small batch are written there and are durable by that, while
+// the database gets them too, but syncs its log for many batches at once. After a power cut Open puts back
+// what the log has lost (ride.go).
 //
 // One goroutine, the query's driver, writes a checkpoint. Views and the other reading methods may be used
 // from any goroutine, also beside the driver.

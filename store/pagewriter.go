@@ -20,7 +20,7 @@ import (
 type pageWriter struct {
 	f     *os.File
 	queue *writeQueue
-	busy  bool
+	want  int // bytes of the write that is under way; 0: none is
 }
 
 // A writeQueue is what the kernel keeps for one write, and the page that it reads from. Making one is cheap, but
@@ -95,9 +95,9 @@ type (
 
 const queuedPwrite = 1 // IOCB_CMD_PWRITE
 
-// start gives a page to the kernel; wait must follow.
-func (w *pageWriter) start(page []byte, offset int64) error {
-	n := copy(w.queue.page, page)
+// start gives whole pages, of slotSize bytes at most, to the kernel; wait must follow.
+func (w *pageWriter) start(pages []byte, offset int64) error {
+	n := copy(w.queue.page, pages)
 	order := &queuedWrite{op: queuedPwrite, file: uint32(w.f.Fd()), offset: offset, length: uint64(n),
 		address: uint64(uintptr(unsafe.Pointer(&w.queue.page[0])))}
 	list := [1]*queuedWrite{order}
@@ -105,7 +105,7 @@ func (w *pageWriter) start(page []byte, offset int64) error {
 		_, _, e := unix.Syscall(unix.SYS_IO_SUBMIT, w.queue.id, 1, uintptr(unsafe.Pointer(&list[0])))
 		switch e {
 		case 0:
-			w.busy = true
+			w.want = n
 			return nil
 		case unix.EINTR:
 		case unix.EINVAL, unix.EAGAIN, unix.EOPNOTSUPP:
@@ -118,7 +118,8 @@ func (w *pageWriter) start(page []byte, offset int64) error {
 
 // wait gives the outcome of the write that was started last; nil if none was, or it was asked for already.
 func (w *pageWriter) wait() error {
-	for w.busy {
+	for w.want > 0 {
+		want := w.want
 		var event queuedEvent
 		n, _, e := unix.Syscall6(unix.SYS_IO_GETEVENTS, w.queue.id, 1, 1, uintptr(unsafe.Pointer(&event)), 0, 0)
 		switch {
@@ -129,13 +130,13 @@ func (w *pageWriter) wait() error {
 		case n != 1:
 			continue
 		}
-		w.busy = false
+		w.want = 0
 		switch {
 		case event.result == -int64(unix.EINVAL):
 			return errNoQueue
 		case event.result < 0:
 			return unix.Errno(-event.result)
-		case event.result != slotSize:
+		case event.result != int64(want):
 			return unix.EIO
 		}
 	}
@@ -148,7 +149,7 @@ func (w *pageWriter) close() error {
 		return nil
 	}
 	err := w.wait()
-	if w.busy { // nobody knows what the kernel does with the page: it is not used again
+	if w.want > 0 { // nobody knows what the kernel does with the page: it is not used again
 		return errors.Join(err, w.f.Close())
 	}
 	idleQueues.Lock()

@@ -48,6 +48,11 @@ func (c *Checkpoint) buffered(key []byte) ([]byte, bool) {
 // flushLogs makes the buffer durable, and after it, in as few transactions as they fit, writes that need
 // it. The caller holds life.
 func (c *Checkpoint) flushLogs(batch int64, after ...write) error {
+	return c.flushLogsBy(func(writes []write) error { return c.write(batch, writes, "") }, after)
+}
+
+// flushLogsBy is flushLogs with another way to write.
+func (c *Checkpoint) flushLogsBy(put func(writes []write) error, after []write) error {
 	c.logs.mu.Lock()
 	defer c.logs.mu.Unlock()
 	names := make([]string, 0, len(c.logs.recs))
@@ -62,7 +67,7 @@ func (c *Checkpoint) flushLogs(batch int64, after ...write) error {
 	if writes = append(writes, after...); len(writes) == 0 {
 		return nil
 	}
-	if err := c.write(batch, writes, ""); err != nil {
+	if err := put(writes); err != nil {
 		return err
 	}
 	clear(c.logs.recs)

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"streamlab/internal/safego"
 	"streamlab/internal/vfs"
 )
 
@@ -27,6 +29,8 @@ type walSync struct {
 	id   int
 	f    *os.File
 	next string // the name of the log after f
+
+	flight *safego.Handle // of a sync beside what the owner does; nil if there is none
 }
 
 // followWAL finds the log of a database that has just been opened.
@@ -68,7 +72,7 @@ func (w *walSync) follow() error {
 		if err != nil {
 			return err
 		}
-		err = errors.Join(unix.Fdatasync(int(w.f.Fd())), w.f.Close())
+		err = errors.Join(w.join(), unix.Fdatasync(int(w.f.Fd())), w.f.Close())
 		w.f, w.id = next, w.id+1
 		w.next = w.name(w.id + 1)
 		if err != nil {
@@ -85,12 +89,59 @@ func (w *walSync) sync() error {
 	if err := w.follow(); err != nil {
 		return err
 	}
-	return unix.Fdatasync(int(w.f.Fd()))
+	return errors.Join(w.join(), unix.Fdatasync(int(w.f.Fd())))
+}
+
+// begin starts a sync of what is there now; join ends it. follow has been called since the last transaction.
+func (w *walSync) begin() {
+	f := w.f
+	w.flight = safego.Go("sync of the log", func() error { return unix.Fdatasync(int(f.Fd())) })
+}
+
+// ended says that what begin has started has come to its end.
+func (w *walSync) ended() bool {
+	select {
+	case <-w.flight.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// join waits for what begin has started, if anything.
+func (w *walSync) join() error {
+	if w.flight == nil {
+		return nil
+	}
+	err := w.flight.Wait()
+	w.flight = nil
+	return err
 }
 
 func (w *walSync) close() error {
 	if w == nil || w.f == nil {
 		return nil
 	}
-	return w.f.Close()
+	return errors.Join(w.join(), w.f.Close())
+}
+
+// syncLogs makes durable what an earlier process has written to the logs of a database that is not open.
+func syncLogs(dir string) error {
+	entries, err := vfs.OS.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != ".mem" {
+			continue
+		}
+		f, err := os.Open(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(unix.Fdatasync(int(f.Fd())), f.Close()); err != nil {
+			return err
+		}
+	}
+	return err
 }
