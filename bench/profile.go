@@ -76,6 +76,7 @@ func traced(folder string, f func() error) (err error) {
 	}
 	err = f()
 	trace.Stop()
+	runtime.GC() // the profile of allocations ends with the last collection
 	for file, name := range map[*os.File]string{block: "block", heap: "allocs"} {
 		if err == nil {
 			err = pprof.Lookup(name).WriteTo(file, 0)

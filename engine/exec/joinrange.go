@@ -2,6 +2,7 @@ package exec
 
 import (
 	"math"
+	"slices"
 
 	"streamlab/columnar"
 	"streamlab/sql/expr"
@@ -217,6 +218,13 @@ func (o *streamJoin) lone(out *rowsBuffer, i int, cols []columnar.Vec, sel colum
 // takeIn lets a range's rows of side i meet the other side.
 func (o *streamJoin) takeIn(k *streamJoinWorker, i, at int, evict int64) error {
 	s := o.sides[i]
+	st := o.ranges[at].sides[i]
+	rows := 0
+	for _, p := range s.parts {
+		rows += len(p.by[at])
+	}
+	st.stored = slices.Grow(st.stored, rows)
+	had, keys := rows, st.owners.live
 	for _, p := range s.parts {
 		if len(p.by[at]) == 0 {
 			continue
@@ -232,7 +240,16 @@ func (o *streamJoin) takeIn(k *streamJoinWorker, i, at int, evict int64) error {
 				n++
 			}
 		}
-		err := p.slices(at, func(sel columnar.Sel) error { return o.take(k, i, at, cols, k.ks, sel, evict) })
+		err := p.slices(at, func(sel columnar.Sel) error {
+			if err := o.take(k, i, at, cols, k.ks, sel, evict); err != nil {
+				return err
+			}
+			if rows == had { // as many of the others will have keys of their own as of these
+				st.owners.reserve(int(int64(max(0, st.owners.live-keys)) * int64(rows) / int64(sel.N)))
+			}
+			rows -= sel.N
+			return nil
+		})
 		if err != nil {
 			return err
 		}
@@ -466,6 +483,13 @@ func (st *joinStore) store(k *streamJoinWorker, i, at int, cols []columnar.Vec, 
 	}
 }
 
+// newOwners makes an empty index of chains.
+func newOwners(keys *layout) *table {
+	t := newTable(keys, 8)
+	t.loose = true
+	return t
+}
+
 // head is the first row of a key's chain.
 func (st *joinStore) head(owner uint32) *link {
 	return (*link)(st.owners.rec.Ptr(owner, st.owners.extraAt()))
@@ -544,7 +568,7 @@ func (st *joinStore) sweep() {
 func (o *streamJoin) reset() {
 	for _, a := range o.ranges {
 		for i, s := range o.sides {
-			a.sides[i] = &joinStore{rows: newJoinRows(s.rowLay, s.width), owners: newTable(s.keyLay, 8), bound: noBound}
+			a.sides[i] = &joinStore{rows: newJoinRows(s.rowLay, s.width), owners: newOwners(s.keyLay), bound: noBound}
 		}
 	}
 }

@@ -61,7 +61,7 @@ const (
 	rowDead    = 2
 	rowFlags   = 2
 
-	rowsPerBlock = 64
+	rowsPerBlock = 16 // a bucket is often a second, of which a range of keys has few rows
 
 	never = math.MaxInt64 // the time of rows that never expire
 )

@@ -48,6 +48,7 @@ type joinScratch struct {
 	seg  []byte
 	text []byte
 	col  []uint64
+	rows []uint32
 }
 
 // encode calls emit with segments of a change. The bytes passed to emit are the callee's.

@@ -60,7 +60,7 @@ func sameStreams(a, b plan.Node) bool {
 // relink builds the chains of a store from its rows.
 func (o *streamJoin) relink(k *streamJoinWorker, st *joinStore, i int) error {
 	s := o.sides[i]
-	st.owners, st.expired = newTable(s.keyLay, 8), 0
+	st.owners, st.expired = newOwners(s.keyLay), 0
 	gs := st.rows.groups()
 	owners := make([]uint32, columnar.Slice)
 	k.keys[i].Begin(expr.Task{})
@@ -167,12 +167,13 @@ func (st *joinStore) due() (over int64, ok bool) {
 
 // saveStore writes what the batch changed.
 func (o *streamJoin) saveStore(b *store.Batch, s store.Shard, st *joinStore, m *joinScratch) error {
-	c := joinChange{bound: st.bound, left: st.left, matched: st.matched}
+	c := joinChange{bound: st.bound, left: st.left, matched: st.matched, rows: m.rows[:0]}
 	for _, l := range st.stored {
 		if st.rows.isLive(l) {
 			c.rows = append(c.rows, l.row())
 		}
 	}
+	m.rows = c.rows
 	if st.rewrite && o.batch > 0 {
 		return o.saveJoinBase(b, s, st, m)
 	}

@@ -27,6 +27,7 @@ type table struct {
 	dead    []uint32   // removed in this batch; their records are kept until the batch is saved
 	track   bool       // collect new groups in fresh
 	onlyNew bool       // groups that were there are not touched
+	loose   bool       // nobody wants to know which groups are touched
 	fresh   []uint32   // new groups since the owner looked
 	saved   []uint64   // which bits of each word of the owner's part segments hold; nil: all
 	notes   *loadNotes // nil unless it is loaded to be looked at
@@ -180,7 +181,7 @@ func (t *table) upsert(e *encoder, out []uint32) (created int) {
 			i = t.next(i)
 		}
 		out[k] = g
-		if found && t.onlyNew {
+		if t.loose || found && t.onlyNew {
 			continue
 		}
 		if ep := t.epochOf(g); *ep != t.epoch|flagLive {
@@ -418,7 +419,7 @@ func (t *table) bytes() int64 {
 // pack copies the live groups into a table of their own size; refs are the Refs of the owner's part.
 func (t *table) pack(refs []int) *table {
 	n := newTable(t.lay, t.rec.Stride()-t.extraAt())
-	n.epoch, n.saved = t.epoch, t.saved
+	n.epoch, n.saved, n.loose = t.epoch, t.saved, t.loose
 	for g := range uint32(t.rec.Len()) {
 		if !t.isLive(g) {
 			continue

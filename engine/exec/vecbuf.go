@@ -132,17 +132,27 @@ func appendVec(dst, src *columnar.Vec, sel columnar.Sel) {
 		at := dst.Off[n]
 		if sel.All && !src.Const {
 			lo, hi := src.Off[0], src.Off[m]
-			dst.Data = append(dst.Data, src.Data[lo:hi]...)
-			for _, o := range src.Off[1 : m+1] {
-				dst.Off = append(dst.Off, at+o-lo)
+			dst.Data = grow(dst.Data, int(at+hi-lo))
+			copy(dst.Data[at:], src.Data[lo:hi])
+			dst.Off = grow(dst.Off, n+1+m)
+			for k, o := range src.Off[1 : m+1] {
+				dst.Off[n+1+k] = at + o - lo
 			}
 			return
 		}
-		for k := range m {
-			b := src.Bytes(sel.At(k))
-			dst.Data = append(dst.Data, b...)
-			at += int32(len(b))
-			dst.Off = append(dst.Off, at)
+		dst.Off = grow(dst.Off, n+1+m)
+		off := dst.Off[n+1:]
+		sum := at
+		for k := range off {
+			i := src.Row(sel.At(k))
+			sum += src.Off[i+1] - src.Off[i]
+			off[k] = sum
+		}
+		dst.Data = grow(dst.Data, int(sum))
+		for k, end := range off {
+			i := src.Row(sel.At(k))
+			copy(dst.Data[at:end], src.Data[src.Off[i]:src.Off[i+1]])
+			at = end
 		}
 	case columnar.PList, columnar.PMap:
 		var idx []int32
