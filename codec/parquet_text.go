@@ -1,6 +1,9 @@
 package codec
 
 import (
+	"encoding/binary"
+	"slices"
+
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -27,6 +30,53 @@ type textDictionary struct {
 	nulls   int
 	def     []int16
 	off     bool // the values were too many: the rest of the row group is written as it comes
+	recent  [recentTexts]recentText
+}
+
+// recentText is a text of up to sixteen bytes with its number: most texts that repeat are found without hashing.
+type recentText struct {
+	head, tail uint64
+	size       int32 // 0: none
+	number     int32
+}
+
+const recentTexts = 64 // a power of two
+
+// ends16 gives the bytes of a text of one to sixteen bytes as two numbers, which with its length say all of it.
+func ends16(b []byte) (head, tail uint64) {
+	le := binary.LittleEndian
+	switch n := len(b); {
+	case n >= 8:
+		return le.Uint64(b), le.Uint64(b[n-8:])
+	case n >= 4:
+		return uint64(le.Uint32(b)), uint64(le.Uint32(b[n-4:]))
+	default:
+		return uint64(b[0]), uint64(b[n/2]) | uint64(b[n-1])<<8
+	}
+}
+
+// number gives the number of a text, a new one if it was not there.
+func (d *textDictionary) number(text []byte) int32 {
+	var at *recentText
+	var head, tail uint64
+	if n := len(text); n > 0 && n <= 16 {
+		head, tail = ends16(text)
+		at = &d.recent[(head+tail*31+uint64(n))*0x9e3779b97f4a7c15>>58]
+		if at.size == int32(n) && at.head == head && at.tail == tail {
+			return at.number
+		}
+	}
+	n, ok := d.numbers[string(text)]
+	if !ok {
+		n = int32(len(d.numbers))
+		d.numbers[string(text)] = n
+		d.data = append(d.data, text...)
+		d.offs = append(d.offs, int32(len(d.data)))
+	}
+	if at != nil {
+		*at = recentText{head, tail, int32(len(text)), n}
+	}
+	return n
 }
 
 // takes says whether a leaf's rows are gathered here.
@@ -56,27 +106,16 @@ func (d *textDictionary) bytes() int64 { return int64(len(d.index) + len(d.data)
 
 // add takes rows; c is written to if the values have become too many.
 func (d *textDictionary) add(c *file.ByteArrayColumnChunkWriter, v *columnar.Vec, s levelScratch, nullable bool) error {
-	last, lastNumber := []byte(nil), int32(-1)
+	rows := len(d.index) + len(s.at)
+	d.index = slices.Grow(d.index, len(s.at))
+	for len(d.valid) < (rows+63)/64 {
+		d.valid = append(d.valid, 0)
+	}
 	for _, k := range s.at {
 		n := int32(0)
-		if i := len(d.index); i/64 >= len(d.valid) {
-			d.valid = append(d.valid, 0)
-		}
 		if k >= 0 {
 			columnar.SetBit(d.valid, len(d.index))
-			text := v.Data[v.Off[k]:v.Off[k+1]]
-			if lastNumber >= 0 && string(text) == string(last) {
-				n = lastNumber
-			} else {
-				var ok bool
-				if n, ok = d.numbers[string(text)]; !ok {
-					n = int32(len(d.numbers))
-					d.numbers[string(text)] = n
-					d.data = append(d.data, text...)
-					d.offs = append(d.offs, int32(len(d.data)))
-				}
-				last, lastNumber = text, n
-			}
+			n = d.number(v.Data[v.Off[k]:v.Off[k+1]])
 		} else {
 			d.nulls++
 		}
@@ -142,5 +181,6 @@ func (d *textDictionary) flush(c file.ColumnChunkWriter) error {
 
 func (d *textDictionary) reset() {
 	clear(d.numbers)
+	d.recent = [recentTexts]recentText{}
 	d.data, d.offs, d.index, d.valid, d.def, d.nulls = d.data[:0], append(d.offs[:0], 0), d.index[:0], d.valid[:0], d.def[:0], 0
 }

@@ -83,6 +83,7 @@ type Plan struct {
 	idle         []int // worker numbers that readers of partitions may use
 	nextIdle     int
 	lengths      [64]atomic.Int64 // rows of the first parts of the result in the batch before
+	length       atomic.Int64     // rows of the part that ended last
 	seedBase     uint64
 	first        error // what Spark finds out in the first batch only
 	keys         error // of state that cannot be keys: found before the sink sees a batch
@@ -487,9 +488,14 @@ var (
 func (p *Plan) pull(r *run, w, part int, each func(arrow.RecordBatch) bool) error {
 	buf := newRowsBuffer(p.schema)
 	rows := int64(0)
-	var expected *atomic.Int64 // the part is probably as long as it was in the batch before
+	var expected *atomic.Int64 // the part is probably as long as it was in the batch before, or as the part before
+	likely := int64(0)
 	if part < len(p.lengths) {
 		expected = &p.lengths[part]
+		likely = expected.Load()
+	}
+	if likely == 0 {
+		likely = p.length.Load()
 	}
 	err := p.root.part(r, w, part, func(c *chunk) error {
 		if err := r.ctx.Err(); err != nil {
@@ -506,8 +512,8 @@ func (p *Plan) pull(r *run, w, part int, each func(arrow.RecordBatch) bool) erro
 				return err
 			}
 		}
-		if buf.n == 0 && expected != nil {
-			buf.reserve(int(min(expected.Load()-rows, columnar.MaxBatch)))
+		if buf.n == 0 {
+			buf.reserve(int(min(likely-rows, columnar.MaxBatch)))
 		}
 		buf.add(c.cols, c.sel)
 		rows += int64(c.sel.N)
@@ -522,6 +528,7 @@ func (p *Plan) pull(r *run, w, part int, each func(arrow.RecordBatch) bool) erro
 	if expected != nil {
 		expected.Store(rows)
 	}
+	p.length.Store(rows)
 	if buf.n > 0 {
 		each(buf.record(p.arrow))
 	}
