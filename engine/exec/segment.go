@@ -2,6 +2,7 @@ package exec
 
 import (
 	"encoding/binary"
+	"unsafe"
 
 	"streamlab/columnar"
 	"streamlab/errs"
@@ -32,56 +33,28 @@ const (
 func encodeSegments(t *table, refs []int, dead, dirty []uint32, emit func([]byte)) {
 	kw := t.lay.words
 	ew := t.rec.Stride()/8 - recKey/8 - kw
+	var cols []uint64
+	room := 0 // what the last segment took
 	for len(dead) > 0 || len(dirty) > 0 {
-		size, nd, nc := 16, 0, 0
-		for nd < len(dead) && size < segmentTarget {
-			size += 8 + kw*8 + t.lay.longBytes(t.rec, dead[nd], recKey)
-			nd++
+		nd, nc, size := t.segmentRows(refs, dead, dirty, kw, ew)
+		n := nd + nc
+		cols = grow(cols[:0], kw*n+ew*nc)
+		t.gather(cols, refs, dead[:nd], dirty[:nc], kw, ew)
+		if room == 0 {
+			room = size / 2 // packed it is less
 		}
-		for nc < len(dirty) && size < segmentTarget {
-			g := dirty[nc]
-			size += 8 + (kw+ew)*8 + t.lay.longBytes(t.rec, g, recKey)
-			for _, r := range refs {
-				size += 4 + len(t.rec.Load(t.rec.At(g), t.extraAt()+r))
-			}
-			nc++
-		}
-		b := make([]byte, 0, size+8)
+		b := make([]byte, 0, min(size, room+room/8)+64)
 		b = binary.LittleEndian.AppendUint32(b, uint32(nd))
 		b = binary.LittleEndian.AppendUint32(b, uint32(nc))
 		b = binary.LittleEndian.AppendUint32(b, uint32(kw)|packedColumns)
 		b = binary.LittleEndian.AppendUint32(b, uint32(ew))
-		parts := [2][]uint32{dead[:nd], dirty[:nc]}
-		col := make([]uint64, nd+nc)
 		for w := range kw {
-			head, isRef := t.lay.refWord(w)
-			vs := col[:0]
-			for _, part := range parts {
-				for _, g := range part {
-					v := *(*uint64)(t.rec.Ptr(g, recKey+w*8))
-					if isRef && *(*uint32)(t.rec.Ptr(g, recKey+head*8)) > shortBytes {
-						v = 0
-					}
-					vs = append(vs, v)
-				}
-			}
-			b = packColumn(b, vs)
+			b = packColumn(b, cols[w*n:w*n+n])
 		}
 		for w := range ew {
-			vs := col[:nc]
-			if isRefByte(refs, w*8) {
-				clear(vs)
-			} else {
-				off, mask := t.extraAt()+w*8, ^uint64(0)
-				if t.saved != nil {
-					mask = t.saved[w]
-				}
-				for k, g := range dirty[:nc] {
-					vs[k] = *(*uint64)(t.rec.Ptr(g, off)) & mask
-				}
-			}
-			b = packColumn(b, vs)
+			b = packColumn(b, cols[kw*n+w*nc:kw*n+w*nc+nc])
 		}
+		parts := [2][]uint32{dead[:nd], dirty[:nc]}
 		for c := range t.lay.fields {
 			f := &t.lay.fields[c]
 			if !f.long {
@@ -108,8 +81,87 @@ func encodeSegments(t *table, refs []int, dead, dirty []uint32, emit func([]byte
 				b = append(b, t.rec.Load(t.rec.At(g), t.extraAt()+r)...)
 			}
 		}
+		room = len(b)
 		emit(b)
 		dead, dirty = dead[nd:], dirty[nc:]
+	}
+}
+
+// segmentRows says how many of the removed and of the changed groups go into one segment, and how long it would be
+// unpacked.
+func (t *table) segmentRows(refs []int, dead, dirty []uint32, kw, ew int) (nd, nc, size int) {
+	size = 16
+	long := len(refs) > 0
+	for c := range t.lay.fields {
+		long = long || t.lay.fields[c].long
+	}
+	if !long { // all rows are equally long
+		row := 8 + kw*8
+		nd = min(len(dead), (segmentTarget-size+row-1)/row)
+		size += nd * row
+		if row += ew * 8; size < segmentTarget {
+			nc = min(len(dirty), (segmentTarget-size+row-1)/row)
+			size += nc * row
+		}
+		return nd, nc, size
+	}
+	for nd < len(dead) && size < segmentTarget {
+		size += 8 + kw*8 + t.lay.longBytes(t.rec, dead[nd], recKey)
+		nd++
+	}
+	for nc < len(dirty) && size < segmentTarget {
+		g := dirty[nc]
+		size += 8 + (kw+ew)*8 + t.lay.longBytes(t.rec, g, recKey)
+		for _, r := range refs {
+			size += 4 + len(t.rec.Load(t.rec.At(g), t.extraAt()+r))
+		}
+		nc++
+	}
+	return nd, nc, size
+}
+
+// gather fills cols, word by word, with the keys of removed and changed groups and then with the owner's part of
+// changed ones. It looks at a record once, as its groups lie anywhere. Where a Ref lies is zero.
+func (t *table) gather(cols []uint64, refs []int, dead, dirty []uint32, kw, ew int) {
+	nd, nc := len(dead), len(dirty)
+	n := nd + nc
+	for k, g := range dead {
+		for w, v := range unsafe.Slice((*uint64)(t.rec.Ptr(g, recKey)), kw) {
+			cols[w*n+k] = v
+		}
+	}
+	extra := cols[kw*n:]
+	for k, g := range dirty {
+		rec := unsafe.Slice((*uint64)(t.rec.Ptr(g, recKey)), kw+ew)
+		for w, v := range rec[:kw] {
+			cols[w*n+nd+k] = v
+		}
+		for w, v := range rec[kw:] {
+			extra[w*nc+k] = v
+		}
+	}
+	for c := range t.lay.fields {
+		f := &t.lay.fields[c]
+		if !f.long {
+			continue
+		}
+		head, lo, hi := cols[f.at*n:f.at*n+n], cols[(f.at+1)*n:], cols[(f.at+2)*n:]
+		for k, v := range head {
+			if uint32(v) > shortBytes {
+				lo[k], hi[k] = 0, 0
+			}
+		}
+	}
+	for w := range ew {
+		vs := extra[w*nc : w*nc+nc]
+		switch {
+		case isRefByte(refs, w*8):
+			clear(vs)
+		case t.saved != nil:
+			for k := range vs {
+				vs[k] &= t.saved[w]
+			}
+		}
 	}
 }
 
@@ -123,16 +175,6 @@ func (l *layout) longBytes(rec *columnar.Records, g uint32, at int) (n int) {
 		}
 	}
 	return n
-}
-
-// refWord says whether word w may be part of a Ref, and which head word tells.
-func (l *layout) refWord(w int) (head int, ok bool) {
-	for c := range l.fields {
-		if f := &l.fields[c]; f.long && (w == f.at+1 || w == f.at+2) {
-			return f.at, true
-		}
-	}
-	return 0, false
 }
 
 // A segmentReader applies segments to tables of one shape.
