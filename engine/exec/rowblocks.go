@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"streamlab/columnar"
 	"streamlab/sql/expr"
 	"streamlab/sql/types"
@@ -44,7 +46,7 @@ func (b *rowBlocks) add(vs []*columnar.Vec, idx []int32) {
 			if b.used == len(b.blocks) {
 				b.blocks = append(b.blocks, newRowsBuffer(b.schema))
 				if b.used > 0 {
-					b.blocks[b.used].reserve(blockRows)
+					b.blocks[b.used].reserveAs(b.blocks[b.used-1], blockRows)
 				}
 			}
 			b.used++
@@ -60,6 +62,14 @@ func (b *rowBlocks) add(vs []*columnar.Vec, idx []int32) {
 			appendVec(buf.cols[c], vs[i], sel)
 		}
 		buf.n, b.n, idx = buf.n+m, b.n+m, idx[m:]
+	}
+}
+
+// reserveAs makes room for n rows in an empty buffer, and for texts as long as those of another one.
+func (b *rowsBuffer) reserveAs(other *rowsBuffer, n int) {
+	b.reserve(n)
+	for i, c := range b.cols {
+		c.Data = slices.Grow(c.Data, len(other.cols[i].Data)*9/8)
 	}
 }
 

@@ -39,7 +39,7 @@ func encodeSegments(t *table, refs []int, dead, dirty []uint32, emit func([]byte
 		nd, nc, size := t.segmentRows(refs, dead, dirty, kw, ew)
 		n := nd + nc
 		cols = grow(cols[:0], kw*n+ew*nc)
-		t.gather(cols, refs, dead[:nd], dirty[:nc], kw, ew)
+		long := t.gather(cols, refs, dead[:nd], dirty[:nc], kw, ew)
 		if room == 0 {
 			room = size / 2 // packed it is less
 		}
@@ -57,7 +57,7 @@ func encodeSegments(t *table, refs []int, dead, dirty []uint32, emit func([]byte
 		parts := [2][]uint32{dead[:nd], dirty[:nc]}
 		for c := range t.lay.fields {
 			f := &t.lay.fields[c]
-			if !f.long {
+			if !f.long || !long {
 				continue
 			}
 			for _, part := range parts {
@@ -121,8 +121,9 @@ func (t *table) segmentRows(refs []int, dead, dirty []uint32, kw, ew int) (nd, n
 }
 
 // gather fills cols, word by word, with the keys of removed and changed groups and then with the owner's part of
-// changed ones. It looks at a record once, as its groups lie anywhere. Where a Ref lies is zero.
-func (t *table) gather(cols []uint64, refs []int, dead, dirty []uint32, kw, ew int) {
+// changed ones. It looks at a record once, as its groups lie anywhere. Where a Ref lies is zero; long says that some key
+// has one.
+func (t *table) gather(cols []uint64, refs []int, dead, dirty []uint32, kw, ew int) (long bool) {
 	nd, nc := len(dead), len(dirty)
 	n := nd + nc
 	for k, g := range dead {
@@ -148,7 +149,7 @@ func (t *table) gather(cols []uint64, refs []int, dead, dirty []uint32, kw, ew i
 		head, lo, hi := cols[f.at*n:f.at*n+n], cols[(f.at+1)*n:], cols[(f.at+2)*n:]
 		for k, v := range head {
 			if uint32(v) > shortBytes {
-				lo[k], hi[k] = 0, 0
+				lo[k], hi[k], long = 0, 0, true
 			}
 		}
 	}
@@ -163,6 +164,7 @@ func (t *table) gather(cols []uint64, refs []int, dead, dirty []uint32, kw, ew i
 			}
 		}
 	}
+	return long
 }
 
 // longBytes is the length of the texts of a record that do not fit into its fields, which begin at byte at.
