@@ -17,6 +17,7 @@ type segmentStats struct {
 const (
 	baseAfterBytes  = 4 << 20 // per shard
 	baseAfterDeltas = 1024
+	manyGroups      = 1 << 16 // from how many on all workers write a base
 )
 
 // due says that a shard's deltas have outgrown its base, by how many bytes.
@@ -80,16 +81,27 @@ func saveDelta(b *store.Batch, s store.Shard, t *table, refs []int, st *segmentS
 // saveBase writes all of a table. The base holds the batch's own changes already, while it counts as the state
 // before them: replaying them over it changes nothing.
 func saveBase(b *store.Batch, s store.Shard, t *table, refs []int, st *segmentStats, batch int64) error {
-	var err error
 	st.base, st.delta, st.deltas = 0, 0, 0
-	encodeSegments(t, refs, nil, t.groups(nil), func(seg []byte) {
-		st.base += int64(len(seg))
-		if err == nil {
-			err = b.Base(s, 0, seg)
-		}
+	gs := t.groups(nil)
+	workers := 1
+	if len(gs) >= manyGroups {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	parts := make([][][]byte, workers) // segments in the order of the groups, whoever made them
+	err := spread("save", workers, workers, func(_, i int) error {
+		encodeSegments(t, refs, nil, gs[i*len(gs)/workers:(i+1)*len(gs)/workers], func(seg []byte) { parts[i] = append(parts[i], seg) })
+		return nil
 	})
 	if err != nil {
 		return err
+	}
+	for _, segments := range parts {
+		for _, seg := range segments {
+			st.base += int64(len(seg))
+			if err := b.Base(s, 0, seg); err != nil {
+				return err
+			}
+		}
 	}
 	if st.base == 0 { // nothing left: an empty base says so
 		if err := b.Base(s, 0, nil); err != nil {
