@@ -20,6 +20,7 @@ type Checkpoint struct {
 	name string
 	id   int64 // chosen batch; -1 follows the newest
 	pane int   // 0 batch, 1 state, 2 history or differences
+	room int   // lines below the strip, on small screens
 	zoom bool
 
 	info  *CheckpointInfo
@@ -421,6 +422,10 @@ func (s *Checkpoint) Disabled(a Action) safe.Line {
 			return "no batch is kept"
 		}
 		return "" // whether or not the query has run since the program started
+	case NextPane, PrevPane, Filter, Enter, Look, Copy, FindNext, FindPrev:
+		if damaged {
+			return "there is nothing to look at"
+		}
 	case LoseHere:
 		if !damaged || len(s.info.Lost) != 2 || s.info.Whole < 0 {
 			return "no batch is lost"
@@ -459,9 +464,9 @@ func (s *Checkpoint) Draw(v canvas.View) {
 	case s.info.InUse:
 		note += " · in use"
 	case s.info.Owner != "":
-		note = "held by " + text(s.info.Owner)
+		note = "held by another process"
 	case s.info.Problem != nil:
-		note = "damaged"
+		note = problemWord(s.info)
 	}
 	rule(v, 0, 0, v.W, title, note, s.pane == 0)
 	if s.info.Problem != nil {
@@ -485,8 +490,9 @@ func (s *Checkpoint) Draw(v canvas.View) {
 	y += 3
 	if s.sh.Class == S {
 		rest := v.Sub(0, y, v.W, v.H-y)
+		s.room = rest.H
 		used := s.drawRecord(rest.Sub(0, 0, v.W, min(9, rest.H)))
-		used += s.drawRestart(rest.Sub(0, used, v.W, min(4, max(0, rest.H-used))))
+		used += s.drawRestart(rest.Sub(0, used, v.W, min(s.restartLines(v.W), max(4, rest.H-used-4), max(0, rest.H-used))))
 		rest = rest.Sub(0, used, v.W, rest.H-used)
 		if s.third() {
 			s.drawThird(rest)
@@ -527,6 +533,17 @@ func (s *Checkpoint) Draw(v canvas.View) {
 			s.drawText(right)
 		}
 	}
+}
+
+// problemWord says in a word what is wrong with a checkpoint.
+func problemWord(c *CheckpointInfo) safe.Line {
+	switch {
+	case c.Owner != "":
+		return "held"
+	case c.Problem.Condition == "NO_CHECKPOINT":
+		return "none"
+	}
+	return "damaged"
 }
 
 // drawStrip is one cell per retained batch, newest right, with the chosen one marked.
@@ -617,6 +634,9 @@ func (s *Checkpoint) drawRecord(v canvas.View) int {
 		v.Put(36, y-1, "id "+text(q.ID[:4])+"…", canvas.Muted)
 	}
 	room := 4 // lines for all sources
+	if s.sh.Class == S && v.H+s.restartLines(v.W) > s.room {
+		room = 1 // what happens at a restart is worth more
+	}
 	for i, src := range r.Sources {
 		if room == 0 {
 			put("", f("… %d more sources", len(r.Sources)-i), canvas.Muted)
@@ -709,12 +729,25 @@ func (s *Checkpoint) drawRestart(v canvas.View) int {
 	}
 	rule(v, 0, 0, v.W, "if it restarts now", "", false)
 	y := 1
-	for _, l := range widget.Wrap(safe.Text(s.sh.withoutToday(s.info.Restart), 600), v.W-2) {
-		v.Put(1, y, l, canvas.Text)
-		y++
+	for i, l := range s.restartText(v.W) {
+		if y == v.H-1 && i < len(s.restartText(v.W))-1 {
+			l = safe.Cut(l, v.W-3) + "…"
+		}
+		if y < v.H {
+			v.Put(1, y, l, canvas.Text)
+			y++
+		}
 	}
-	return min(y, v.H)
+	return y
 }
+
+// restartText is what happens at a restart, as lines of a pane w wide; restartLines how many lines that takes with
+// the rule above it.
+func (s *Checkpoint) restartText(w int) []safe.Line {
+	return widget.Wrap(safe.Text(s.sh.withoutToday(s.info.Restart), 600), w-2)
+}
+
+func (s *Checkpoint) restartLines(w int) int { return 1 + len(s.restartText(w)) }
 
 // drawText is the offset log and commit log of the batch in Spark's own text form.
 func (s *Checkpoint) drawText(v canvas.View) {
@@ -768,6 +801,9 @@ func (s *Checkpoint) drawState(v canvas.View) {
 		}
 	}
 	if s.rows != nil {
+		if s.rows.known {
+			s.rows.list.Window(s.rows.head.Matches, v.H-2)
+		}
 		note = s.rows.shown()
 	}
 	rule(v, 0, 0, v.W, title, note, s.pane == 1)

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"context"
+	"path"
 
 	"streamlab/internal/safe"
 	"streamlab/tui/canvas"
@@ -29,7 +30,7 @@ func (s *Checkpoint) past(a Action) Effect {
 			again = f("Batch %d is the newest: nothing is given up.", b)
 		}
 		return Effect{Ask: &Question{Title: "Rewind " + name + f(" to batch %d?", b),
-			Lines: []safe.Line{again, s.twice(), "The present checkpoint stays beside it as", text(s.info.Location) + ".before-…", "Type the query's name to go on."},
+			Lines: []safe.Line{again, s.twice(), "The present checkpoint stays beside it as " + text(path.Base(s.info.Location)) + ".before-1, or the next free number.", "Type the query's name to go on."},
 			Verb:  "rewind", Name: name,
 			Yes: func() Effect { return changed(Command{Verb: Rewind, Batch: b}, "rewinding "+name) }}}
 	case LoseHere:
@@ -97,7 +98,7 @@ func (s *Checkpoint) export() Effect {
 
 // drawProblem is what is said of a checkpoint that does not open.
 func (s *Checkpoint) drawProblem(v canvas.View) {
-	y := DrawCard(v, 1, s.info.Problem) + 2
+	y := DrawCard(v, 1, s.info.Problem) + 1
 	put := func(t safe.Line) {
 		for _, l := range widget.Wrap(t, v.W-4) {
 			if y < v.H {
@@ -108,7 +109,6 @@ func (s *Checkpoint) drawProblem(v canvas.View) {
 	}
 	switch {
 	case s.info.Owner != "":
-		put("It is held by " + text(s.info.Owner) + ".")
 		put("When that has stopped: streamlab checkpoint show " + text(s.name))
 	case len(s.info.Lost) == 2 && s.info.Whole >= 0:
 		put(f("Batches %d to %d are lost, batch %d is whole. Two commands are allowed:", s.info.Lost[0], s.info.Lost[1], s.info.Whole))

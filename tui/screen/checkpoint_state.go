@@ -151,9 +151,9 @@ func (p *statePager) shown() safe.Line {
 	if !p.known {
 		return ""
 	}
-	out := widget.Count(int64(p.head.Total))
+	out := p.list.Shown(p.head.Matches)
 	if p.q.Filter != "" {
-		out = widget.Count(int64(p.head.Matches)) + " of " + out + " · " + safe.Text(p.q.Filter, 24)
+		out += " matching · " + safe.Text(p.q.Filter, 24) + " · of " + widget.Count(int64(p.head.Total))
 	}
 	return out
 }

@@ -108,6 +108,7 @@ var checkpointCols = []widget.Col{
 // Draw implements Screen.
 func (s *Checkpoints) Draw(v canvas.View) {
 	n := len(s.sh.Queries)
+	s.list.Window(n, v.H-9)
 	rule(v, 0, 0, v.W, "Checkpoints", s.list.Shown(n), true)
 	if n == 0 {
 		empty(v.Sub(0, 1, v.W, v.H), "No checkpoint: no query in an opened lab.", "Press 4 to choose a lab.")
@@ -165,6 +166,10 @@ func (s *Checkpoints) Draw(v canvas.View) {
 				return widget.Count(keys), canvas.Text
 			case 5:
 				switch {
+				case c.Problem != nil && c.Owner != "":
+					return "◌ held", canvas.Warn
+				case c.Problem != nil && c.Problem.Condition == "NO_CHECKPOINT":
+					return "none", canvas.Muted
 				case c.Problem != nil:
 					return "✗ damaged", canvas.Error
 				case last.ID < 0:
@@ -174,7 +179,7 @@ func (s *Checkpoints) Draw(v canvas.View) {
 				}
 				return "◐ offsets only", canvas.Warn
 			}
-			return text(c.Location), canvas.Muted
+			return tail(text(c.Location), ws[6]), canvas.Muted
 		})
 		if i == s.list.Cursor {
 			v.Put(0, y, "▸", canvas.Accent|canvas.Bold)
