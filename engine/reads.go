@@ -15,11 +15,11 @@ type Read struct {
 	Options sources.Options // as they were given; not to be changed
 }
 
-// Reads lists the streams of the plan from left to right, one that is named twice only once, and the greatest delay
-// among its watermarks: 0 without one.
-func (d *DataFrame) Reads() (reads []Read, delay time.Duration) {
+// Reads lists the streams of the plan from left to right, one that is named twice only once, the greatest delay among
+// its watermarks, 0 without one, and whether it puts rows into windows of time.
+func (d *DataFrame) Reads() (reads []Read, delay time.Duration, windows bool) {
 	if d.err != nil {
-		return nil, 0
+		return nil, 0, false
 	}
 	seen := map[int64]bool{}
 	var walk func(n plan.Node)
@@ -35,6 +35,8 @@ func (d *DataFrame) Reads() (reads []Read, delay time.Duration) {
 				r.Path, r.Options = o.def.Path, o.def.Options
 			}
 			reads = append(reads, r)
+		case *plan.TimeWindow, *plan.SessionWindow:
+			windows = true
 		case *plan.Watermark:
 			delay = max(delay, time.Duration(x.DelayMicros)*time.Microsecond)
 		}
@@ -43,5 +45,5 @@ func (d *DataFrame) Reads() (reads []Read, delay time.Duration) {
 		}
 	}
 	walk(d.node)
-	return reads, delay
+	return reads, delay, windows
 }

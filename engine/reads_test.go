@@ -22,9 +22,16 @@ func TestReadsListStreamsOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reads, delay := df.Reads()
-	if len(reads) != 2 || reads[0].Name != "a" || reads[1].Name != "b" || delay != 3*time.Minute {
+	reads, delay, windows := df.Reads()
+	if windows || len(reads) != 2 || reads[0].Name != "a" || reads[1].Name != "b" || delay != 3*time.Minute {
 		t.Fatalf("reads %+v, delay %v", reads, delay)
+	}
+	df, err = s.SQL(t.Context(), "SELECT count(*) FROM wa GROUP BY window(timestamp, '1 minute')")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, delay, windows := df.Reads(); !windows || delay != 10*time.Second {
+		t.Errorf("windows %v, delay %v", windows, delay)
 	}
 	if v := reads[0].Options["rowspersecond"] + reads[0].Options["rowsPerSecond"]; reads[0].Format != "rate" || v != "7" {
 		t.Errorf("options %v of %s", reads[0].Options, reads[0].Format)

@@ -168,6 +168,7 @@ func (b *localLab) snapshot(q lab.Query, run *engine.StreamingQuery, refused err
 	if facts != nil {
 		s.Source, s.Limit, s.WatermarkDelay = facts.sourceWords(folder, nil), facts.limitWords(), facts.delay
 	}
+	s.Grows = facts != nil && facts.windows && strings.EqualFold(s.Mode, "complete")
 	if refused != nil {
 		s.State, s.Error = screen.Failed, asError(refused)
 		return s

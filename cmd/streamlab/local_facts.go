@@ -21,8 +21,9 @@ import (
 // queryFacts is what the plan of a query says of its streams. They are found beside the loop, since a plan takes
 // longer than a frame may, and once a definition.
 type queryFacts struct {
-	reads []engine.Read
-	delay time.Duration
+	reads   []engine.Read
+	delay   time.Duration
+	windows bool // rows are put into windows of time
 }
 
 // knownFacts are the facts of the queries of one reading of the lab file.
@@ -41,7 +42,7 @@ func (b *localLab) factsOf(name string) *queryFacts {
 			for _, q := range queries {
 				f := &queryFacts{}
 				if df, err := b.w.Session().SQL(context.Background(), q.SQL.Value); err == nil {
-					f.reads, f.delay = df.Reads()
+					f.reads, f.delay, f.windows = df.Reads()
 				}
 				b.mu.Lock()
 				all[q.Name.Value] = f

@@ -251,6 +251,9 @@ func (s *Queries) drawFacts(v canvas.View, y int, q *QuerySnapshot) int {
 		if l := p.Late(); l > 0 {
 			x := 11 + safe.Width(t) + 2
 			v.Fit(x, y-1, v.W-x-1, widget.Count(l)+" "+text(p.LateWord(l))+" dropped", canvas.Warn)
+		} else if q.Grows {
+			x := 11 + safe.Width(t) + 2
+			v.Fit(x, y-1, v.W-x-1, "grows for ever", canvas.Warn)
 		}
 	}
 	if t := memoryWords(q.Memory); t != "" {

@@ -227,7 +227,7 @@ func (s *File) drawVerdict(v canvas.View, lines []verdictLine) {
 			y++
 		}
 		if y >= v.H {
-			v.Put(1, v.H-1, "…", canvas.Muted)
+			v.Put(v.W-3, v.H-1, " … ", canvas.Muted)
 			return
 		}
 		x := 1
@@ -279,9 +279,10 @@ func (s *File) drawPlan(v canvas.View) {
 		}
 		for i, c := range s.plan.Schema {
 			v.Fit(1, y, name, text(c.Name), canvas.Text)
-			v.Fit(name+3, y, v.W-name-16, text(c.Type), canvas.Muted)
+			t := safe.Cut(text(c.Type), v.W-name-16)
+			v.Put(name+3, y, t, canvas.Muted)
 			if i < len(s.plan.Filled) && s.plan.Filled[i] {
-				v.Right(v.W-2, y, 10, "not null", canvas.Muted)
+				v.Put(name+3+safe.Width(t)+2, y, "not null", canvas.Muted)
 			}
 			if y++; y >= v.H {
 				return

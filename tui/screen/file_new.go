@@ -34,7 +34,7 @@ func planJob(w Labwright, path, t, q string) Job {
 			if p.RowErr != nil {
 				b.WriteString("  " + p.RowErr.Error() + "\n")
 			} else {
-				for _, l := range strings.Split(strings.TrimSuffix(asMarkdown(p.Rows, func(i int) []Cell { return p.Rows.Rows[i] }), "\n"), "\n") {
+				for _, l := range inColumns(p.Rows) {
 					b.WriteString("  " + l + "\n")
 				}
 			}
@@ -199,4 +199,34 @@ func (s *File) freeName() string {
 			return name
 		}
 	}
+}
+
+// inColumns is a result as lines of text, its columns under each other: for an overlay that shows text.
+func inColumns(r Result) (out []string) {
+	g := NewGrid(r)
+	g.plain = true
+	line := func(cell func(c int) safe.Line) {
+		l := safe.Line("")
+		for c, w := range g.widths {
+			t := safe.Cut(cell(c), w)
+			pad := safe.Line(strings.Repeat(" ", w-safe.Width(t)))
+			if r.Columns[c].Right {
+				t = pad + t
+			} else {
+				t += pad
+			}
+			l += t + "  "
+		}
+		out = append(out, strings.TrimRight(string(l), " "))
+	}
+	line(func(c int) safe.Line { return text(r.Columns[c].Name) })
+	for _, row := range r.Rows {
+		line(func(c int) safe.Line {
+			if c >= len(row) {
+				return ""
+			}
+			return g.cell(c, row[c], g.widths[c])
+		})
+	}
+	return out
 }

@@ -281,12 +281,23 @@ func (s *Labs) Draw(v canvas.View) {
 				DrawCard(d.Sub(0, 1, v.W, foot-1), 0, e.Problem)
 				return
 			}
-			for i, l := range widget.Wrap(safe.Text(e.About, 1000), v.W-2) {
+			about := e.About
+			if about == "" {
+				about = e.Teaches
+			}
+			lines := widget.Wrap(safe.Text(about, 1000), v.W-2)
+			for i, l := range lines {
+				if i == foot-2 && i < len(lines)-1 {
+					l = safe.Cut(l, v.W-4) + " …" // enter, or a larger window, says the rest
+				}
 				d.Put(1, 1+i, l, canvas.Text)
 			}
 		}
 	default:
 		w := v.W / 2
+		if s.sh.Class == M {
+			w = v.W * 62 / 100 // what a lab teaches is one line; the other side can wrap
+		}
 		s.drawList(v.Sub(0, 0, w, v.H))
 		divider(v, w, 0, v.H)
 		s.drawEntry(v.Sub(w+1, 0, v.W-w-1, v.H), e)
@@ -335,15 +346,22 @@ func (s *Labs) drawList(v canvas.View) {
 	for _, e := range s.entries {
 		done += btoi(e.Done)
 	}
-	note := widget.Plural(int64(len(s.entries)), "lab") + f(" · %d done", done)
-	switch {
-	case s.opening != "":
-		note = "opening …"
-	case s.filter != "":
-		note = "/" + safe.Text(s.filter, 16) + " · " + note
+	note := widget.Plural(int64(len(s.entries)), "lab")
+	title := func(shown safe.Line) {
+		if shown != "" {
+			note = shown + " of " + note
+		}
+		note += f(" · %d done", done)
+		switch {
+		case s.opening != "":
+			note = "opening …"
+		case s.filter != "":
+			note = "/" + safe.Text(s.filter, 16) + " · " + note
+		}
+		rule(v, 0, 0, v.W, "Labs", note, true)
 	}
-	rule(v, 0, 0, v.W, "Labs", note, true)
 	if s.err != nil {
+		title("")
 		DrawCard(v.Sub(0, 1, v.W, v.H-1), 1, s.err)
 		return
 	}
@@ -366,6 +384,23 @@ func (s *Labs) drawList(v canvas.View) {
 	}
 	from, to := s.view.Window(len(lines), h)
 	s.list.Window(len(es), h) // what a page is
+	first, last, seen := 0, 0, 0
+	for n := from; n < to; n++ {
+		if lines[n] >= 0 {
+			if seen++; seen == 1 {
+				first = lines[n] + 1
+			}
+			last = lines[n] + 1
+		}
+	}
+	switch {
+	case seen < len(es):
+		title(f("%d–%d", first, last))
+	case len(es) < len(s.entries):
+		title(f("%d", len(es)))
+	default:
+		title("")
+	}
 	titleW := 12
 	for i := range es {
 		titleW = max(titleW, min(28, safe.Width(text(es[i].Title))+1))
@@ -489,8 +524,10 @@ func (s *Labs) drawEntry(v canvas.View, e *LabEntry) {
 				v.Right(6, y, 3, f("%d", i+1), canvas.Muted)
 				x = 8
 			}
-			v.Fit(x, y, v.W-x-1, text(it), canvas.Text)
-			y++
+			for _, l := range widget.Wrap(text(it), v.W-x-1) {
+				v.Put(x, y, l, canvas.Text)
+				y++
+			}
 		}
 	}
 	if e.Lesson.Goal != "" {
@@ -505,7 +542,7 @@ func (s *Labs) drawEntry(v canvas.View, e *LabEntry) {
 	part("Steps", e.Steps, true)
 	part("Uses", e.Uses, false)
 	y++
-	v.Fit(2, y, v.W-3, "enter opens it and starts its queries", canvas.Muted)
+	v.Fit(2, y, v.W-3, "enter opens it in a folder of yours", canvas.Muted)
 }
 
 // Steps plays a guided lab: what to do, why, and what was seen.

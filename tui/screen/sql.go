@@ -578,12 +578,20 @@ func (s *SQL) drawNames(v canvas.View) {
 		if t.Rows >= 0 {
 			v.Right(48, y, 12, widget.Count(t.Rows)+" rows", canvas.Muted)
 		} else {
-			v.Fit(37, y, 12, text(t.Kind), canvas.Muted)
+			v.Right(48, y, 14, noCount(t), canvas.Muted)
 		}
 	}
 	if len(s.tables[s.door]) == 0 {
 		v.Put(4, y+1, none, canvas.Muted)
 	}
+}
+
+// noCount stands where a table has no count of rows: what it shows instead of its own.
+func noCount(t Table) safe.Line {
+	if t.Kind == "memory" {
+		return "newest per key" // counting them would read all rows
+	}
+	return text(t.Kind)
 }
 
 // RunText puts a statement into the editor and runs it.

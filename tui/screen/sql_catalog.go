@@ -23,6 +23,10 @@ func (s *SQL) catalogRows() []catalogRow {
 	var out []catalogRow
 	kind := ""
 	list := s.tables[s.door]
+	named := map[string]bool{}
+	if s.door == SQLiteDoor {
+		named = s.named()
+	}
 	for i := range list {
 		t := &list[i]
 		if t.Kind != kind {
@@ -30,6 +34,9 @@ func (s *SQL) catalogRows() []catalogRow {
 			out = append(out, catalogRow{head: headings(kind)})
 		}
 		out = append(out, catalogRow{table: t})
+		if s.door == SQLiteDoor && t.Kind == "view" && !named[strings.ToLower(t.Name)] {
+			continue // the views have many columns, which would hide what is saved; naming one shows its own
+		}
 		for j := range t.Columns {
 			out = append(out, catalogRow{table: t, column: &t.Columns[j]})
 		}
@@ -188,7 +195,6 @@ func flat(sql string) string { return strings.Join(strings.Fields(sql), " ") }
 
 func (s *SQL) drawCatalog(v canvas.View) {
 	focused := s.pane == catalogPane
-	rule(v, 0, 0, v.W, "catalog", "", focused)
 	hh := 0
 	if n := len(s.history); n > 0 && (s.sh.Class == L || v.H > 30) {
 		hh = min(n+1, max(4, v.H/3))
@@ -196,6 +202,11 @@ func (s *SQL) drawCatalog(v canvas.View) {
 	end := v.H - hh
 	rows := s.catalogRows()
 	from, to := s.cat.Window(len(rows), max(1, end-1))
+	note := safe.Line("")
+	if to-from < len(rows) {
+		note = s.cat.Shown(len(rows))
+	}
+	rule(v, 0, 0, v.W, "catalog", note, focused)
 	for i := from; i < to; i++ {
 		y := 1 + i - from
 		r := rows[i]
@@ -212,8 +223,11 @@ func (s *SQL) drawCatalog(v canvas.View) {
 			n := widget.Count(r.table.Rows)
 			if r.table.Rows < 0 {
 				n = ""
-				if s.door == SQLiteDoor && r.table.Kind == "view" {
+				switch {
+				case s.door == SQLiteDoor && r.table.Kind == "view":
 					n = "all"
+				case r.table.Kind == "memory":
+					n = "per key"
 				}
 			}
 			v.Fit(3, y, v.W-6-safe.Width(n), text(r.table.Name), canvas.Text)

@@ -14,7 +14,8 @@ import (
 type completion struct {
 	items []word
 	list  widget.List
-	typed int // letters of the word that is completed
+	typed int  // letters of the word that is completed
+	whole bool // the word is a name as it stands, and no other was chosen: enter is for the text
 }
 
 type word struct {
@@ -34,7 +35,7 @@ const (
 // Everything it looks at is in memory: it never waits.
 func (s *SQL) complete(n int) {
 	c := &s.comp
-	c.items = nil
+	c.items, c.whole = nil, false
 	c.list = widget.List{}
 	w := s.ed.Word()
 	c.typed = len(w)
@@ -46,6 +47,7 @@ func (s *SQL) complete(n int) {
 	seen := map[string]bool{}
 	add := func(text, kind, after string) {
 		k := strings.ToLower(text)
+		c.whole = c.whole || k == low && after == ""
 		if len(c.items) >= mostWords || !strings.HasPrefix(k, low) || k == low && after == "" || seen[k+after] {
 			return
 		}
@@ -209,6 +211,14 @@ func (s *SQL) accept() {
 func (s *SQL) completionKey(name string) bool {
 	c := &s.comp
 	n := len(c.items)
+	if name == "enter" && c.whole {
+		c.close()
+		return false
+	}
+	switch name {
+	case "down", "up", "pgdown", "pgup":
+		c.whole = false
+	}
 	switch name {
 	case "tab", "enter":
 		s.accept()

@@ -183,6 +183,7 @@ type QuerySnapshot struct {
 	// it mean falling behind.
 	TriggerEvery time.Duration
 	Limit        string // "1M/s"; may be empty
+	Grows        bool   // complete mode with windows of time: none of them is ever released
 	Promise      string // of the weakest part: "exactly-once", "at-least-once", "none"
 	Temporary    bool   // the checkpoint goes with the run
 

@@ -67,7 +67,7 @@ func New() *Bench {
 	c.Watermark, c.WatermarkDelay = Now.Add(-11*time.Second), 10*time.Second
 	b.queries[1].Watermark, b.queries[1].WatermarkDelay = Now.Add(-10*time.Minute), 10*time.Minute
 	b.queries[2].Watermark, b.queries[2].WatermarkDelay = Now.Add(-32*time.Second), 30*time.Second
-	b.queries[3].Trigger = "as fast as possible"
+	b.queries[3].Trigger, b.queries[3].Grows = "as fast as possible", true
 	late := b.queries[4]
 	late.Watermark, late.WatermarkDelay = Now.Add(-2*time.Hour), 2*time.Hour
 	late.Promise = "at-least-once"
@@ -283,7 +283,7 @@ func (b *Bench) Catalog(context.Context) ([]screen.Table, error) {
 		{Name: "top_pages", Kind: "memory", Rows: 412, Columns: cols},
 		{Name: "scores", Kind: "memory", Rows: 48_210, Columns: cols[1:3]},
 		{Name: "scores_latest", Kind: "memory", Rows: 1_012},
-		{Name: "batches", Kind: "view", Rows: -1}, {Name: "events", Kind: "view", Rows: -1},
+		{Name: "batches", Kind: "view", Rows: -1, Columns: []screen.Column{{Name: "query", Type: "text"}, {Name: "rows_in", Type: "int"}}}, {Name: "events", Kind: "view", Rows: -1},
 	}, nil
 }
 
@@ -428,7 +428,7 @@ func (Gallery) Labs(context.Context) ([]screen.LabEntry, error) {
 		l("shop example", 0, "4 queries, 1M rows per second"),
 	}
 	for i, area := range []string{"first stream", "output modes", "event time", "checkpoints and restarts", "checkpoints and restarts", "joins",
-		"event time", "sinks and promises", "sinks and promises", ""} {
+		"state", "sinks and promises", "sinks and promises", ""} {
 		es[i].Lesson.Area = area
 	}
 	// Of one group what stands together.
@@ -464,12 +464,12 @@ func (Gallery) Open(_ context.Context, path string) (screen.Workbench, error) {
 
 // Templates implements screen.Maker, as does New.
 func (Gallery) Templates() []screen.Template {
-	return []screen.Template{{Name: "rate", About: "rows from the clock"}, {Name: "file"}, {Name: "kafka"}, {Name: "delta"}}
+	return []screen.Template{{Name: "rate", About: "rows from the clock"}, {Name: "csv"}, {Name: "file"}, {Name: "kafka"}, {Name: "delta"}}
 }
 
 func (Gallery) New(_ context.Context, template, folder string) (string, error) {
 	if template == "nope" {
-		return "", errs.New("NO_SUCH_LAB", "name", template, "known", "rate file kafka delta")
+		return "", errs.New("NO_SUCH_LAB", "name", template, "known", "rate csv file kafka delta")
 	}
 	return folder + "/" + template + ".yaml", nil
 }
