@@ -50,11 +50,19 @@ func isTime(t types.DataType) bool {
 	return t.Kind == types.Timestamp || t.Kind == types.TimestampNTZ
 }
 
+// DayIn is the date that Cell leaves out of cells of a type; "" if none.
+func (t *Trace) DayIn(typ types.DataType) string {
+	if isTime(typ) || isWindow(typ) {
+		return t.HideDay
+	}
+	return ""
+}
+
 // Cell is a cell of a row for the eye: ShortCell, without the date HideDay.
 func (t *Trace) Cell(typ types.DataType, text string) string {
 	text = ShortCell(typ, text)
-	if t.HideDay != "" && (isTime(typ) || isWindow(typ)) {
-		text = strings.ReplaceAll(text, t.HideDay+" ", "")
+	if day := t.DayIn(typ); day != "" {
+		text = strings.ReplaceAll(text, day+" ", "")
 	}
 	return text
 }

@@ -193,6 +193,10 @@ func (b *localLab) rowsAgain(ctx context.Context, query string, batch int64, lim
 	r := s.Values
 	r.Batch, r.Took, r.Note = batch, time.Since(began), "run again to see them"
 	r.Rows = r.Rows[:min(len(r.Rows), limit)]
+	r.Columns = append([]screen.Column(nil), r.Columns...)
+	for i := range r.Columns {
+		r.Columns[i].HideDay, r.Columns[i].Grouped = "", false // these are the rows themselves
+	}
 	r.Total, r.More = s.Out, s.Out > int64(len(r.Rows))
 	return r, nil
 }

@@ -152,7 +152,7 @@ func shownValues(t *engine.Trace, i int) screen.Result {
 	s := &t.Stages[i]
 	r := screen.Result{Batch: t.Batch}
 	for _, f := range s.Schema {
-		r.Columns = append(r.Columns, screen.Column{Name: f.Name, Right: f.Type.IsNumeric()})
+		r.Columns = append(r.Columns, screen.Column{Name: f.Name, Right: f.Type.IsNumeric(), HideDay: t.DayIn(f.Type)})
 	}
 	groups := s.Before != nil && len(s.Schema) > s.Keys
 	if groups {
@@ -170,7 +170,7 @@ func shownValues(t *engine.Trace, i int) screen.Result {
 	for k, texts := range cells {
 		row := make([]screen.Cell, len(texts), len(texts)+2)
 		for c, text := range texts {
-			row[c] = screen.Cell{Text: t.Cell(s.Schema[c].Type, text), Null: vs[c].IsNull(k)}
+			row[c] = screen.Cell{Text: engine.ShortCell(s.Schema[c].Type, text), Null: vs[c].IsNull(k)}
 		}
 		if groups {
 			was, change := "?", ""

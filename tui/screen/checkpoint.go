@@ -159,6 +159,7 @@ func (s *Checkpoint) lookup() (jobs []Job) {
 	q := s.query(sb)
 	if s.rows == nil || !sameStore(s.rows.q, q) && (s.id >= 0 || !s.tiresome()) {
 		s.rows = s.turned(newStatePager(q))
+		s.rows.today = s.sh.today()
 		s.read = s.sh.Now
 	}
 	if j, ok := s.rows.job(bench); ok {

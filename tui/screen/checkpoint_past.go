@@ -136,7 +136,7 @@ func (s *Checkpoint) drawHistory(v canvas.View) {
 	if h.done {
 		note = h.list.Shown(len(h.rows))
 	}
-	rule(v, 0, 0, v.W, "history of "+text(h.key.Key), note, s.pane == 2)
+	rule(v, 0, 0, v.W, "history of "+text(s.sh.withoutToday(h.key.Key)), note, s.pane == 2)
 	body := v.Sub(0, 1, v.W, v.H-1)
 	switch {
 	case h.err != nil:

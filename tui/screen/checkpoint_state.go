@@ -2,6 +2,7 @@ package screen
 
 import (
 	"context"
+	"strings"
 
 	"streamlab/errs"
 	"streamlab/internal/safe"
@@ -21,6 +22,7 @@ type statePager struct {
 	q     StateQuery // From and N mean nothing
 	head  StatePage  // of the first answer; rows are in pages
 	known bool       // head is there
+	today string     // left out of the times in keys
 	pages map[int][]StateRow
 	used  []int // pages, the one looked at last at the end
 	asked int   // page under way; -1: none
@@ -102,7 +104,7 @@ func (p *statePager) take(n int, r StatePage, err error) {
 }
 
 func (p *statePager) measure(r StateRow) {
-	p.keyW = max(p.keyW, min(widest, safe.Width(safe.Text(r.Key, widest))))
+	p.keyW = max(p.keyW, min(widest, safe.Width(safe.Text(p.short(r.Key), widest))))
 	for len(p.valueW) < len(r.Values) {
 		p.valueW = append(p.valueW, 3)
 	}
@@ -156,6 +158,14 @@ func (p *statePager) shown() safe.Line {
 		out += " matching · " + safe.Text(p.q.Filter, 24) + " · of " + widget.Count(int64(p.head.Total))
 	}
 	return out
+}
+
+// short is a key without the date of today in its times.
+func (p *statePager) short(key string) string {
+	if p.today == "" {
+		return key
+	}
+	return strings.ReplaceAll(key, p.today+" ", "")
 }
 
 // layout chooses the columns that fit: the key always, then the values from the left, batch before bytes.
@@ -224,7 +234,7 @@ func (p *statePager) draw(v canvas.View, focused bool) {
 			v.Put(3, y, "…", canvas.Muted)
 			continue
 		}
-		v.Fit(3, y, keyW, text(r.Key), canvas.Text)
+		v.Fit(3, y, keyW, text(p.short(r.Key)), canvas.Text)
 		x = 3 + keyW + 2
 		for k := range values {
 			c := Cell{Null: true}

@@ -224,7 +224,7 @@ func TestRewindAsksForTheName(t *testing.T) {
 	x := onCheckpoint(t, "top_pages").do(screen.PrevBatch, screen.PrevBatch, screen.RewindHere)
 	q := x.last().Ask
 	if q == nil || q.Name != "top_pages" || !strings.Contains(string(q.Lines[0]), "Batches 87 to 88 will run again") ||
-		!strings.Contains(string(q.Lines[3]), ".before-") {
+		!strings.Contains(string(q.Lines[2]), ".before-") {
 		t.Fatalf("%+v", q)
 	}
 	x.run(q.Yes())

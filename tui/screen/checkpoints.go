@@ -133,6 +133,9 @@ func (s *Checkpoints) Draw(v canvas.View) {
 				return text(q.Name), canvas.Text
 			}
 			if e := s.errs[q.Name]; e != nil && k == 5 {
+				if e.Condition == "NO_CHECKPOINT" {
+					return "none", canvas.Muted
+				}
 				return "✗ error", canvas.Error
 			}
 			if c == nil {
@@ -195,6 +198,8 @@ func (s *Checkpoints) drawFoot(v canvas.View) {
 	rule(v, 0, 0, v.W, text(q.Name), "enter opens", false)
 	body := v.Sub(0, 1, v.W, v.H-1)
 	switch {
+	case s.errs[q.Name] != nil && s.errs[q.Name].Condition == "NO_CHECKPOINT":
+		empty(body, text(s.errs[q.Name].Message()), text(s.errs[q.Name].Hint))
 	case s.errs[q.Name] != nil:
 		DrawCard(body, 0, s.errs[q.Name])
 	case c == nil:

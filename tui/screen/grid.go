@@ -78,11 +78,46 @@ func cellText(c Cell, limit int) safe.Line {
 
 // cell is what the screen shows of a cell of column c.
 func (g *Grid) cell(c int, x Cell, limit int) safe.Line {
+	if day := g.res.Columns[c].HideDay; day != "" && !x.Null {
+		x.Text = strings.ReplaceAll(x.Text, day+" ", "")
+	}
 	t := cellText(x, limit)
 	if g.res.Columns[c].Grouped && !x.Null {
 		t = number(t)
 	}
 	return t
+}
+
+// oneDay hides the date of all times of a result, if they have only one.
+func oneDay(r Result) Result {
+	day := ""
+	var timed []int
+	for c, col := range r.Columns {
+		if strings.HasPrefix(col.Type, "timestamp") || col.Type == "struct<start:timestamp,end:timestamp>" {
+			timed = append(timed, c)
+		}
+	}
+	for _, row := range r.Rows {
+		for _, c := range timed {
+			if c >= len(row) || row[c].Null {
+				continue
+			}
+			for _, part := range strings.Split(strings.Trim(row[c].Text, "{}"), ", ") {
+				d, _, ok := strings.Cut(part, " ")
+				if ok && day == "" {
+					day = d
+				}
+				if ok && d != day {
+					return r
+				}
+			}
+		}
+	}
+	r.Columns = append([]Column(nil), r.Columns...)
+	for _, c := range timed {
+		r.Columns[c].HideDay = day
+	}
+	return r
 }
 
 func (g *Grid) row(i int) []Cell {

@@ -560,7 +560,7 @@ func (s *Queries) drawLatest(v canvas.View, q *QuerySnapshot) {
 	case len(s.latest.Columns) == 0:
 		empty(body, "No output yet.")
 	default:
-		g := NewGrid(s.latest)
+		g := NewGrid(oneDay(s.latest))
 		g.plain = true
 		g.Draw(body, false)
 	}

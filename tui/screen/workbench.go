@@ -347,6 +347,8 @@ type Column struct {
 	// Grouped shows whole numbers with separators between thousands: what groups amount to, which is read, not the
 	// data, whose numbers may be names. Copies and exports have the plain text.
 	Grouped bool
+	// HideDay is a date, "2026-01-05", that the screen leaves out of the times of the column: all have it.
+	HideDay string
 }
 
 // A Cell is one value as text. The text is raw data: the canvas makes it safe.
