@@ -24,6 +24,7 @@ TEXT ·marksAVX2(SB), NOSPLIT, $0-32
 	VPBROADCASTB X3, Y3
 
 block:
+	PREFETCHT1 24576(SI) // what the next group needs, while this one is read
 	VMOVDQU (SI), Y4
 	VMOVDQU 32(SI), Y5
 
