@@ -51,6 +51,11 @@ type jsonDecoder struct {
 
 const maxDepth = 512
 
+func (d *jsonDecoder) forgetPart() {
+	d.rowsOf.forgetPart()
+	d.s, d.fail, d.misses = nil, nil, 0
+}
+
 func newJSONDecoder(rows rowsOf) *jsonDecoder {
 	return &jsonDecoder{rowsOf: rows, plan: newObjectPlan(rows.cols, rows.r.corrupt)}
 }

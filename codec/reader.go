@@ -3,6 +3,7 @@ package codec
 import (
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -116,6 +117,8 @@ type Reader struct {
 	json jsonOptions
 	csv  csvOptions
 	text textOptions
+
+	idle sync.Pool // of Decoders
 }
 
 type textOptions struct{ whole bool }
@@ -308,8 +311,11 @@ func (NoRows) Reuse() {}
 // Malformed is none.
 func (NoRows) Malformed() (all, dropped int64) { return 0, 0 }
 
-// NewDecoder makes a decoder.
+// NewDecoder gives a decoder: one that was kept, or a new one.
 func (r *Reader) NewDecoder() Decoder {
+	if d, ok := r.idle.Get().(Decoder); ok {
+		return d
+	}
 	rows := rowsOf{r: r, clock: NewClock(r.zone, r.clockNow)}
 	for _, c := range r.columns {
 		rows.cols = append(rows.cols, newColumn(r.schema[c].Name, r.schema[c].Type))
@@ -324,6 +330,22 @@ func (r *Reader) NewDecoder() Decoder {
 	}
 	return &textDecoder{rows}
 }
+
+// Keep takes back a decoder of this reader that nobody uses any more, for a later NewDecoder: with the room of its
+// columns, which else every part of a file would have to grow anew, and with what it knows of how records are written.
+// Neither it nor what it lent may be used afterwards. A decoder that still has rows is left to the collector, and so
+// are, soon, those that nobody asks for.
+func (r *Reader) Keep(d Decoder) {
+	x, ok := d.(interface{ forgetPart() })
+	if !ok || d.Rows() > 0 {
+		return
+	}
+	x.forgetPart()
+	r.idle.Put(d)
+}
+
+// forgetPart forgets the part that was read.
+func (d *rowsOf) forgetPart() { d.malformed, d.dropped = 0, 0 }
 
 // rowsOf is what the decoders share: the columns and the number of the row that is being read.
 type rowsOf struct {

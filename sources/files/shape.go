@@ -455,13 +455,16 @@ func (p *part) read(ctx context.Context, lent bool, give func(cols []*columnar.V
 	if p.reader != nil {
 		d = p.reader.NewDecoder()
 	}
-	if p.counts != nil {
-		defer func() {
+	defer func() {
+		if p.counts != nil {
 			all, dropped := d.Malformed()
 			p.counts.all.Add(all)
 			p.counts.dropped.Add(dropped)
-		}()
-	}
+		}
+		if err == nil && p.reader != nil {
+			p.reader.Keep(d)
+		}
+	}()
 	var refused error // of give
 	taker := give
 	give = func(cols []*columnar.Vec, n int) error {
