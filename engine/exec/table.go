@@ -292,6 +292,12 @@ func (t *table) mark(g uint32) {
 
 // unlink takes a group out of the slots; its record stays readable until settle.
 func (t *table) unlink(g uint32) {
+	t.takeOut(g)
+	t.dead = append(t.dead, g)
+}
+
+// takeOut is unlink without noting that the group is dead.
+func (t *table) takeOut(g uint32) {
 	i := t.home(t.hash(g))
 	for uint32(t.slots[i]) != g+1 || t.slots[i] == slotGone {
 		i = t.next(i)
@@ -304,7 +310,6 @@ func (t *table) unlink(g uint32) {
 	}
 	*t.epochOf(g) &^= flagLive
 	t.live--
-	t.dead = append(t.dead, g)
 }
 
 // unlinkAll takes groups out of the slots without noting that they are dead: their records stay readable until the
@@ -312,11 +317,9 @@ func (t *table) unlink(g uint32) {
 func (t *table) unlinkAll(gs []uint32) {
 	if len(gs)*16 < len(t.slots) {
 		t.touch(gs)
-		dead := t.dead
 		for _, g := range gs {
-			t.unlink(g)
+			t.takeOut(g)
 		}
-		t.dead = dead
 		return
 	}
 	if len(gs) == 0 {
@@ -355,7 +358,7 @@ func (t *table) touch(gs []uint32) {
 	}
 	var sum uint64
 	for _, g := range gs {
-		sum += t.slots[t.home(*(*uint64)(t.rec.Ptr(g, recHash)))]
+		sum += t.slots[t.home(t.hash(g))]
 	}
 	t.touched = sum
 }
