@@ -146,7 +146,12 @@ func (m *model) rootAction(a screen.Action) (tea.Cmd, bool) {
 		if m.term != nil {
 			m.term.Pause()
 		}
+		m.away = m.clock().Round(0) // the other clock stands still in a computer that sleeps
 		return tea.Suspend, true
+	case actShip:
+		return m.say("ship is not in this version: a lab runs here, and its keys are PySpark's methods"), true
+	case actToFile:
+		return m.copyToFile(), true
 	case actCancel:
 		return m.ctrlCKey(), true
 	case actUTC:

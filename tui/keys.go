@@ -21,6 +21,8 @@ const (
 	actSuspend screen.Action = "suspend"
 	actUTC     screen.Action = "utc"
 	actTheme   screen.Action = "theme"
+	actToFile  screen.Action = "copy-to-file"
+	actShip    screen.Action = "ship"
 )
 
 // A Binding is one line of the key table: which keys ask for which action where, and how it is called
@@ -118,7 +120,9 @@ var table = bindings([]entry{
 	{screen.InOutput, screen.NextBatch, keys("]"), "", "next batch", 0, screen.S},
 	{screen.InOutput, screen.Freeze, keys("f"), "freeze", "hold or follow", 0, screen.S},
 	{screen.InOutput, screen.Filter, keys("/"), "find", "find text", 0, screen.S},
+	{screen.InOutput, screen.Truncate, keys("t"), "truncation", "cells cut or whole", 0, screen.S},
 	{screen.InOutput, screen.Copy, keys("y"), "copy", "copy the batch, or the cell", 0, screen.S},
+	{screen.InOutput, screen.Enter, keys("enter"), "", "the failed batch, the table in SQL, or the cell", 0, screen.L},
 	{screen.InOutput, screen.OneBatch, keys("."), "one batch", "run one batch", 0, screen.S},
 	{screen.InOutput, screen.StartStop, keys("s"), "start/stop", "start or stop", 0, screen.S},
 	{screen.InOutput, screen.ShowError, keys("!"), "", "show its error", 0, screen.L},
@@ -225,7 +229,10 @@ var table = bindings([]entry{
 	{screen.InEvents, screen.LevelDown, keys("-"), "", "less important events", 0, screen.S},
 	{screen.InEvents, screen.OnlyQuery, keys("o"), "only query", "only this query, or all", 0, screen.S},
 	{screen.InEvents, screen.Enter, keys("enter"), "open", "go to what it is about", 0, screen.S},
+	{screen.InEvents, screen.EditQuery, keys("e"), "edit", "edit its query in the lab file", 0, screen.M},
+	{screen.InEvents, screen.OpenBatches, keys("b"), "batch", "its batch", 0, screen.M},
 	{screen.InEvents, screen.OpenCheckpoint, keys("c"), "checkpoint", "checkpoint of its query", 0, screen.M},
+	{screen.InEvents, screen.ShowError, keys("!"), "", "show the whole error", 0, screen.L},
 	{screen.InEvents, screen.Copy, keys("y"), "copy", "copy the event", 0, screen.S},
 
 	{screen.Everywhere, screen.Up, keys("up", "k"), "", "one row up", 0, screen.L},
@@ -265,6 +272,8 @@ var table = bindings([]entry{
 	{screen.Everywhere, actQuit, keys("q"), "", "back, quit at the root", 0, screen.L},
 	{screen.Everywhere, actUTC, nil, "", "times in UTC or local", 0, screen.L},
 	{screen.Everywhere, actTheme, nil, "", "next colour theme", 0, screen.L},
+	{screen.Everywhere, actToFile, nil, "", "paste copy to file", 0, screen.L},
+	{screen.Everywhere, actShip, nil, "", "ship: the lab as a program for Spark", 0, screen.L},
 })
 
 // entry is a line of the table as it is written.

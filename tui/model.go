@@ -58,6 +58,9 @@ type model struct {
 	mouse   bool
 	utc     bool
 	ctrlC   time.Time
+	away    time.Time  // when the program was suspended; zero: it was not
+	copied  string     // the newest copy
+	recent  []*Binding // chosen lately among the commands, the newest first
 	quits   bool
 	changed bool // the lab file has just been changed by another program, which is to be said
 }
@@ -227,6 +230,11 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		m.dirty = true
 		if m.term != nil {
 			m.term.Resume()
+		}
+		if !m.away.IsZero() {
+			was := m.clock().Sub(m.away)
+			m.away = time.Time{}
+			return tea.Batch(m.tick(), m.say("was suspended for "+widget.Words(was)+": the queries stood still too"))
 		}
 		return m.tick()
 	case tickMsg:
@@ -415,6 +423,9 @@ func (m *model) apply(on screen.Screen, e screen.Effect) tea.Cmd {
 	for _, j := range e.Jobs {
 		cmds = append(cmds, m.start(on, j))
 	}
+	if e.Statement != "" {
+		cmds = append(cmds, m.statement(e.Statement))
+	}
 	if e.Do != nil {
 		cmds = append(cmds, m.do(*e.Do))
 	}
@@ -582,6 +593,7 @@ func (m *model) say(t safe.Line) tea.Cmd {
 
 // copy runs beside the loop: a tool of the system may hang.
 func (m *model) copy(c screen.Clip) tea.Cmd {
+	m.copied = c.Text
 	return func() tea.Msg {
 		where, err := m.clip(c.Text)
 		if err != nil {

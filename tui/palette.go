@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,7 +25,9 @@ type item struct {
 	b    *Binding
 	text safe.Line
 	why  safe.Line // it cannot apply now
-	run  func(m *model) tea.Cmd
+
+	recent bool // listed because it was chosen lately
+	run    func(m *model) tea.Cmd
 }
 
 func newPalette(m *model) *palette {
@@ -48,6 +51,9 @@ func newPalette(m *model) *palette {
 			p.all = append(p.all, it)
 		}
 	}
+	for _, b := range m.recent { // what was done here last is mostly wanted again
+		p.all = append(p.all, item{b: b, text: b.Long, why: m.here(s, b), recent: true})
+	}
 	add(s.Scope(), true)
 	for _, q := range m.sh.Queries {
 		name := q.Name
@@ -65,10 +71,52 @@ func newPalette(m *model) *palette {
 // disabled says why an action cannot apply to a screen now: for what changes stored data or loses work, that
 // nothing may be changed at all.
 func (m *model) disabled(s screen.Screen, b *Binding) safe.Line {
-	if m.sh.ReadOnly && b.Level > 0 {
+	switch {
+	case m.sh.ReadOnly && b.Level > 0:
 		return "read-only"
+	case b.Action == actShip:
+		return "not in this version"
+	case b.Action == actToFile && m.copied == "":
+		return "nothing was copied"
 	}
 	return s.Disabled(b.Action)
+}
+
+// here is disabled of an action that may belong to another place.
+func (m *model) here(s screen.Screen, b *Binding) safe.Line {
+	if b.Scope != screen.Everywhere && b.Scope != s.Scope() {
+		return "in " + safe.Line(b.Scope)
+	}
+	return m.disabled(s, b)
+}
+
+// remember puts an action in front of those that were chosen lately.
+func (m *model) remember(b *Binding) {
+	m.recent = slices.DeleteFunc(m.recent, func(x *Binding) bool { return x == b })
+	m.recent = append([]*Binding{b}, m.recent[:min(len(m.recent), 2)]...)
+}
+
+// about tells all that the key table knows of an action.
+func about(b *Binding, why safe.Line) screen.Viewer {
+	t := string(b.Long) + "\n\nplace   " + string(b.Scope) + "\nkeys    "
+	if len(b.Keys) == 0 {
+		t += "none: only from here"
+	} else {
+		t += string(keyNames(b))
+	}
+	t += "\nname    " + scopeID(b.Scope) + "." + string(b.Action) + ", for keys.yaml\n"
+	switch b.Level {
+	case 0:
+		t += "asks    nothing: no stored data is changed"
+	case 3:
+		t += "asks    for the object's name to be typed"
+	default:
+		t += "asks    y or n, default n"
+	}
+	if why != "" {
+		t += "\nnow     cannot run: " + string(why)
+	}
+	return screen.Viewer{Title: "what it does", Text: t}
 }
 
 // goTo shows a query, at one of its batches if batch is not -1.
@@ -127,7 +175,7 @@ func (p *palette) draw(v canvas.View, _ *model) {
 	if v.H >= 36 {
 		h = 22
 	}
-	b := box(v, min(74, v.W-6), h, "Commands", "", "enter run   esc close")
+	b := box(v, min(74, v.W-6), h, "Commands", "", "enter run   ? what it does   esc close")
 	b.Put(0, 0, ":", canvas.Accent|canvas.Bold)
 	p.ed.Draw(b.Sub(2, 0, b.W-14, 1), true, false, nil)
 	b.Right(b.W, 0, 12, widget.Linef("%d of %d", len(items), len(p.all)), canvas.Muted)
@@ -148,7 +196,11 @@ func (p *palette) draw(v canvas.View, _ *model) {
 		if it.b != nil {
 			body.Fit(kx, y, 9, keyNames(it.b), canvas.Key)
 		}
-		body.Right(body.W, y, 20, it.why, canvas.Muted)
+		why := it.why
+		if why == "" && it.recent {
+			why = "recent"
+		}
+		body.Right(body.W, y, 20, why, canvas.Muted)
 	}
 	if len(items) == 0 {
 		body.Put(2, 0, "no command has these letters", canvas.Muted)
@@ -185,7 +237,15 @@ func (p *palette) key(m *model, k widget.Key) tea.Cmd {
 		case it.run != nil:
 			return it.run(m)
 		}
+		m.remember(it.b)
 		return m.act(it.b)
+	case "?":
+		p.list.To(p.list.Cursor, n)
+		if items := p.shown(); len(items) > 0 && items[p.list.Cursor].b != nil {
+			it := items[p.list.Cursor]
+			v := about(it.b, it.why)
+			m.push(newViewer(v))
+		}
 	default:
 		if p.ed.Handle(k) {
 			p.list.To(0, n)
@@ -194,7 +254,7 @@ func (p *palette) key(m *model, k widget.Key) tea.Cmd {
 	return nil
 }
 
-// command runs what was typed with arguments: "go NAME", "go NAME batch N", "sql SELECT …".
+// command runs what was typed with arguments: "go NAME", "go NAME batch N", "sql SELECT …", "fork N as NAME".
 func (m *model) command(text string) (tea.Cmd, bool) {
 	text = strings.TrimSpace(text)
 	word, rest, _ := strings.Cut(text, " ")
@@ -212,15 +272,35 @@ func (m *model) command(text string) (tea.Cmd, bool) {
 			}
 		}
 		return m.goTo(f[0], batch), true
-	case word == "sql" && rest != "":
-		s, ok := m.tabs[2][0].(*screen.SQL)
-		if !ok {
+	case word == "fork" && rest != "":
+		w := strings.Fields(rest)
+		if len(w) != 3 || w[1] != "as" {
 			return nil, false
 		}
-		m.setTab(2)
-		return m.apply(s, s.RunText(rest)), true
+		n, err := strconv.ParseInt(w[0], 10, 64)
+		if err != nil {
+			return nil, false
+		}
+		if m.sh.Query(m.sh.Focus) == nil {
+			return m.say("fork: choose a query first"), true
+		}
+		return tea.Batch(m.do(screen.Command{Verb: screen.Fork, Query: m.sh.Focus, Batch: n, Arg: w[2]}),
+			m.say("forking "+safe.Text(m.sh.Focus, 60)+" to "+safe.Text(w[2], 60))), true
+	case word == "sql" && rest != "":
+		return m.statement(rest), true
 	}
 	return nil, false
+}
+
+// statement runs a statement in the tab SQL.
+func (m *model) statement(text string) tea.Cmd {
+	s, ok := m.tabs[2][0].(*screen.SQL)
+	if !ok {
+		return nil
+	}
+	m.setTab(2)
+	m.cut(1)
+	return m.apply(s, s.RunText(text))
 }
 
 // help lists the keys of the front screen, then those that hold everywhere.

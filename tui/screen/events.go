@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"path/filepath"
 	"strings"
 
 	"streamlab/internal/safe"
@@ -136,15 +137,18 @@ func (s *Events) Handle(a Action) Effect {
 			s.only = e.Query
 		}
 	case Enter:
-		switch {
-		case e.Err != nil:
+		return s.follow(e)
+	case ShowError, Look:
+		if e.Err != nil {
 			return Effect{Error: e.Err}
-		case s.sh.Query(e.Query) != nil && e.Batch >= 0:
-			return Effect{Tab: 1, Push: NewBatch(s.sh, e.Query, e.Batch)}
-		case s.sh.Query(e.Query) != nil:
-			return Effect{Tab: 1, Push: NewBatches(s.sh, e.Query)}
 		}
 		return Effect{View: &Viewer{Title: "event", Text: e.Message}}
+	case EditQuery:
+		if q := s.sh.Query(e.Query); q != nil {
+			r := editQuery(s.sh, q)
+			r.Tab = 1
+			return r
+		}
 	case OpenBatch, OpenBatches:
 		if s.sh.Query(e.Query) != nil && e.Batch >= 0 {
 			return Effect{Tab: 1, Push: NewBatch(s.sh, e.Query, e.Batch)}
@@ -164,10 +168,27 @@ func (s *Events) Handle(a Action) Effect {
 	return Effect{}
 }
 
+// follow goes to what an event is about: its batch, else the place in the lab file that an error points to, else
+// the error, else the batches of its query.
+func (s *Events) follow(e *Event) Effect {
+	q := s.sh.Query(e.Query)
+	switch {
+	case q != nil && e.Batch >= 0:
+		return Effect{Tab: 1, Push: NewBatch(s.sh, e.Query, e.Batch)}
+	case e.Err != nil && !e.Err.Pos.IsZero() && s.sh.wright() != nil && filepath.Base(e.Err.Pos.File) == filepath.Base(s.sh.Lab.Path):
+		return Effect{Tab: 1, Push: NewFile(s.sh, s.sh.Lab.Path, e.Query, e.Err.Pos)}
+	case e.Err != nil:
+		return Effect{Error: e.Err}
+	case q != nil:
+		return Effect{Tab: 1, Push: NewBatches(s.sh, e.Query)}
+	}
+	return Effect{View: &Viewer{Title: "event", Text: e.Message}}
+}
+
 // Disabled implements Screen.
 func (s *Events) Disabled(a Action) safe.Line {
 	switch a {
-	case OpenBatch, OpenCheckpoint, OnlyQuery:
+	case OpenBatch, OpenBatches, OpenCheckpoint, OnlyQuery, EditQuery:
 		if e := s.event(); e == nil || s.sh.Query(e.Query) == nil {
 			return "no event of a query is chosen"
 		}

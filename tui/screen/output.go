@@ -22,14 +22,23 @@ type Output struct {
 	find   string
 	height int
 
+	frozenAt int64 // batch that was the newest when the screen was frozen
+
+	full    bool               // cells of the console are not truncated
+	whole   map[int64][]string // tables with whole cells, by batch
+	shown   []string           // lines with them, of shownOf and shownN tables
+	shownOf int64
+	shownN  int
+
 	grid *Grid
 	err  *errs.Error
 	of   int64
+	pin  int64 // batch that was chosen; -1: the newest
 }
 
 // NewOutput makes the screen for a query.
 func NewOutput(sh *Shared, query string) *Output {
-	return &Output{sh: sh, name: query, top: -1, of: -1}
+	return &Output{sh: sh, name: query, top: -1, of: -1, pin: -1}
 }
 
 // Scope implements Screen, as do the methods below.
@@ -51,9 +60,15 @@ func (s *Output) Wake() Effect {
 	s.sh.Focus = s.name
 	if s.console() {
 		s.con = s.sh.Bench.Console(s.name)
+		if s.full {
+			return s.readWhole()
+		}
 		return Effect{}
 	}
 	id := q.Last().BatchID
+	if s.pin >= 0 {
+		id = s.pin
+	}
 	if id < 0 || id == s.of {
 		return Effect{}
 	}
@@ -73,12 +88,15 @@ func (s *Output) Wake() Effect {
 
 // Handle implements Screen.
 func (s *Output) Handle(a Action) Effect {
-	n := len(s.con.Lines)
+	n := len(s.lines())
 	switch a {
 	case Back:
 		return Effect{Pop: true}
 	case Freeze:
 		s.frozen = !s.frozen
+		if q := s.sh.Query(s.name); s.frozen && q != nil {
+			s.frozenAt = q.Last().BatchID
+		}
 		if !s.frozen {
 			s.top = -1
 		}
@@ -94,8 +112,17 @@ func (s *Output) Handle(a Action) Effect {
 	if !s.console() {
 		if s.grid != nil {
 			switch a {
-			case Enter, Look:
+			case Enter:
+				if q := s.sh.Query(s.name); q != nil && strings.EqualFold(q.Sink, "memory") {
+					return s.ask()
+				}
 				return s.grid.Open()
+			case Look:
+				return s.grid.Open()
+			case PrevBatch, NextBatch:
+				return s.step(a == NextBatch)
+			case Truncate:
+				return Effect{Toast: "cells are whole here: space opens one"}
 			case Copy:
 				return s.grid.CopyCell()
 			case CopyAll:
@@ -130,6 +157,13 @@ func (s *Output) Handle(a Action) Effect {
 			s.shift += 8
 		case PrevBatch, NextBatch:
 			s.jump(a == NextBatch)
+		case Truncate:
+			return s.untruncate()
+		case Enter:
+			if q := s.sh.Query(s.name); q != nil && q.Error != nil {
+				return Effect{Push: NewBatch(s.sh, s.name, q.BatchID)}
+			}
+			return Effect{}
 		case Copy:
 			return s.copyBatch()
 		default:
@@ -146,9 +180,37 @@ steering:
 	return Effect{}
 }
 
+// ask shows the whole table of a memory sink in the tab SQL.
+func (s *Output) ask() Effect {
+	return Effect{Statement: `SELECT * FROM "` + strings.ReplaceAll(s.name, `"`, `""`) + `"`}
+}
+
+// step chooses the batch before or after the one that is shown.
+func (s *Output) step(forward bool) Effect {
+	q := s.sh.Query(s.name)
+	if q == nil {
+		return Effect{}
+	}
+	last := q.Last().BatchID
+	to := s.of - 1
+	if forward {
+		to = s.of + 1
+	}
+	switch {
+	case to < 0:
+		return Effect{Toast: "this is the first batch"}
+	case to > last:
+		return Effect{Toast: "this is the newest batch"}
+	}
+	if s.pin = to; to == last {
+		s.pin = -1
+	}
+	return s.Wake()
+}
+
 // first is the first line shown.
 func (s *Output) first() int {
-	end := max(0, len(s.con.Lines)-s.height)
+	end := max(0, len(s.lines())-s.height)
 	if s.top < 0 {
 		return end
 	}
@@ -157,7 +219,7 @@ func (s *Output) first() int {
 
 func (s *Output) scroll(d int) {
 	s.top = max(0, s.first()+d)
-	if s.top >= len(s.con.Lines)-s.height {
+	if s.top >= len(s.lines())-s.height {
 		s.top = -1
 	}
 }
@@ -167,8 +229,8 @@ func isBatchLine(l string) bool { return strings.HasPrefix(l, "Batch: ") }
 func (s *Output) jump(forward bool) {
 	at := s.first() + 1
 	if forward {
-		for i := at + 1; i < len(s.con.Lines); i++ {
-			if isBatchLine(s.con.Lines[i]) {
+		for i := at + 1; i < len(s.lines()); i++ {
+			if isBatchLine(s.lines()[i]) {
 				s.top = i - 1
 				return
 			}
@@ -176,8 +238,8 @@ func (s *Output) jump(forward bool) {
 		s.top = -1
 		return
 	}
-	for i := min(at-1, len(s.con.Lines)-1); i >= 0; i-- {
-		if isBatchLine(s.con.Lines[i]) {
+	for i := min(at-1, len(s.lines())-1); i >= 0; i-- {
+		if isBatchLine(s.lines()[i]) {
 			s.top = max(0, i-1)
 			return
 		}
@@ -192,10 +254,10 @@ func (s *Output) next(d int) Effect {
 		}
 		return Effect{}
 	}
-	n := len(s.con.Lines)
+	n := len(s.lines())
 	for k := 1; k <= n; k++ {
 		i := ((s.first()+d*k)%n + n) % n
-		if strings.Contains(strings.ToLower(s.con.Lines[i]), strings.ToLower(s.find)) {
+		if strings.Contains(strings.ToLower(s.lines()[i]), strings.ToLower(s.find)) {
 			s.top = i
 			return Effect{}
 		}
@@ -205,19 +267,19 @@ func (s *Output) next(d int) Effect {
 
 // copyBatch copies the block of the last batch that begins on or before the last shown line.
 func (s *Output) copyBatch() Effect {
-	n := len(s.con.Lines)
+	n := len(s.lines())
 	for i := min(n, s.first()+s.height) - 1; i >= 0; i-- {
-		if !isBatchLine(s.con.Lines[i]) {
+		if !isBatchLine(s.lines()[i]) {
 			continue
 		}
 		end := n
 		for j := i + 2; j < n; j++ {
-			if isBatchLine(s.con.Lines[j]) {
+			if isBatchLine(s.lines()[j]) {
 				end = j - 1
 				break
 			}
 		}
-		return Effect{Copy: &Clip{strings.Join(s.con.Lines[max(0, i-1):end], "\n") + "\n", text(s.con.Lines[i])}}
+		return Effect{Copy: &Clip{strings.Join(s.lines()[max(0, i-1):end], "\n") + "\n", text(s.lines()[i])}}
 	}
 	return Effect{Toast: "nothing to copy"}
 }
@@ -230,12 +292,27 @@ func (s *Output) Draw(v canvas.View) {
 		empty(v.Sub(0, 1, v.W, v.H), "This query is not in the lab any more. esc goes back.")
 		return
 	}
+	foot := 0
+	if q.Error != nil && s.console() {
+		foot = 2
+	}
+	s.height = v.H - 1 - foot
 	note := text(q.Sink) + " sink"
-	if b := q.Last().BatchID; b >= 0 {
-		note += f(" · batch %d", b)
+	if w := s.where(q); s.console() && w != "" {
+		note += " · " + w
+	} else if b := q.Last().BatchID; b >= 0 && !s.console() {
+		if s.pin >= 0 {
+			note += f(" · batch %d of", s.pin)
+		} else {
+			note += " · batch"
+		}
+		note += f(" %d", b)
+	}
+	if s.full {
+		note += " · not truncated"
 	}
 	if s.frozen {
-		note += " · frozen"
+		note += " · " + s.frozenWord(q)
 	}
 	if !s.console() {
 		if s.grid != nil {
@@ -256,12 +333,7 @@ func (s *Output) Draw(v canvas.View) {
 		}
 		return
 	}
-	foot := 0
-	if q.Error != nil {
-		foot = 2
-	}
-	s.height = v.H - 1 - foot
-	n := len(s.con.Lines)
+	n := len(s.lines())
 	from := s.first()
 	if s.con.Dropped > 0 {
 		note = widget.Count(s.con.Dropped) + " lines not kept · " + note
@@ -270,10 +342,14 @@ func (s *Output) Draw(v canvas.View) {
 	if n == 0 {
 		empty(v.Sub(0, 1, v.W, v.H), "The console sink has printed nothing yet.")
 	}
+	again := map[int]bool{}
+	for _, b := range blocks(s.lines(), q.Temporary) {
+		again[b.from+1] = b.replay
+	}
 	body := v.Sub(1, 1, v.W-2, s.height)
 	find := strings.ToLower(s.find)
 	for i := from; i < min(n, from+s.height); i++ {
-		l := s.con.Lines[i]
+		l := s.lines()[i]
 		st := canvas.Text
 		switch {
 		case isBatchLine(l):
@@ -282,6 +358,9 @@ func (s *Output) Draw(v canvas.View) {
 			st = canvas.Muted
 		}
 		body.Put(-s.shift, i-from, safe.Text(l, 4000), st)
+		if again[i] {
+			body.Right(body.W, i-from, 8, "(replay)", canvas.Warn)
+		}
 		if find != "" && strings.Contains(strings.ToLower(l), find) {
 			body.Paint(0, i-from, body.W, canvas.Match)
 		}
@@ -290,7 +369,7 @@ func (s *Output) Draw(v canvas.View) {
 		y := v.H - 1
 		v.Put(1, y, "✗", canvas.Error)
 		v.Fit(3, y, v.W-24, f("batch %d failed: ", q.BatchID)+safe.Text(firstLines(q.Error.Message(), 1), 200), canvas.Error)
-		v.Right(v.W-1, y, 18, "! shows the error", canvas.Muted)
+		v.Right(v.W-1, y, 18, "enter open", canvas.Muted)
 	}
 }
 

@@ -89,6 +89,7 @@ const (
 	OpenBatch      Action = "batch"
 	OpenReport     Action = "report"
 	TraceNext      Action = "trace-next"
+	Truncate       Action = "truncate"
 	TraceAll       Action = "trace-all"
 	ShowError      Action = "error"
 	SortLeft       Action = "sort-left"
@@ -181,6 +182,9 @@ type Effect struct {
 	Menu  *Menu
 	Edit  *Outside // another program edits a file
 	Copy  *Clip
+	// Statement is put into the editor of the tab SQL, which is shown, and run.
+	Statement string
+
 	Open  Workbench // the lab that is now the opened one
 	Close bool      // with Open or alone: the opened lab has been closed
 }
