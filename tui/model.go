@@ -182,7 +182,7 @@ func (m *model) Init() tea.Cmd {
 	cmds := []tea.Cmd{m.wake(), m.tick()}
 	if m.opts.Open != "" && m.opts.Gallery != nil {
 		if labs, ok := m.tabs[3][0].(*screen.Labs); ok {
-			cmds = append(cmds, m.apply(labs, labs.OpenPath(m.opts.Open)))
+			cmds = append(cmds, m.apply(labs, labs.OpenPath(m.opts.Open, m.opts.Steps)))
 		}
 	}
 	return tea.Batch(cmds...)

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"testing"
 
 	"streamlab/internal/safe"
@@ -35,4 +36,24 @@ func TestTheLabsSayWhereIsWrittenWhateverThePath(t *testing.T) {
 		d.keys("4")
 		d.has("3 queries of shop-demo running.", "Nothing is written outside …", "/shop-demo/.streamlab.")
 	}
+}
+
+func TestALabOpensAtItsStepsWhereThatIsAsked(t *testing.T) {
+	for steps, want := range map[bool]string{true: "0 of 5 steps", false: "[1 Queries]"} {
+		d := &driver{t, NewCamera(Options{Gallery: running{}, Open: "event-time", Steps: steps}, 80, 24, screentest.Now)}
+		d.has(want)
+	}
+}
+
+// running is a gallery whose labs have steps and start their queries when they are opened.
+type running struct{ screentest.Gallery }
+
+func (g running) Open(ctx context.Context, path string) (screen.Workbench, error) {
+	w, err := g.Gallery.Open(ctx, path)
+	if b, ok := w.(*screentest.Bench); ok {
+		l := b.Lab()
+		l.Started = true
+		b.SetLab(l)
+	}
+	return w, err
 }

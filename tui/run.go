@@ -24,6 +24,8 @@ type Options struct {
 	Workbench screen.Workbench
 	// Open is the path of a lab the gallery opens after the first frame; empty opens none.
 	Open string
+	// Steps shows the lab of Open at its steps, if it has some, although its queries run.
+	Steps bool
 	// Notice is shown as a card at the start: what a crash left, a lab file with mistakes. May be nil.
 	Notice *errs.Error
 

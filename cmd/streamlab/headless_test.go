@@ -177,3 +177,18 @@ func TestLabResetRemovesWhatTheLabWrote(t *testing.T) {
 		t.Errorf("%d %s", code, talk)
 	}
 }
+
+func TestStepsTellTheRowsThatTheyFeed(t *testing.T) {
+	for _, c := range []struct {
+		rows [][]any
+		want string
+	}{
+		{[][]any{{"2026-01-01T10:00:26Z"}}, "(2026-01-01T10:00:26Z)"},
+		{[][]any{{"a", 1}, {nil, 2}}, "(a, 1), (NULL, 2)"},
+		{[][]any{{strings.Repeat("x", 60)}, {strings.Repeat("y", 60)}}, "2 rows"},
+	} {
+		if got := fed(c.rows); got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+}

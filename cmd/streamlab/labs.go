@@ -53,6 +53,7 @@ func newLabCommand(a *app, look *looks) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				opts.Steps = true
 				return a.workbench(cmd.Context(), args, opts, look.noStart)
 			}},
 		newLabResetCommand(a))

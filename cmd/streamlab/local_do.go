@@ -201,7 +201,7 @@ func said(s lab.Step) string {
 	for _, a := range s.Do {
 		switch a.Kind {
 		case "feed":
-			out = append(out, fmt.Sprintf("feed %d rows to %s", len(a.Rows), a.Source))
+			out = append(out, "feed "+a.Source+": "+fed(a.Rows))
 		case "sql":
 			out = append(out, a.SQL.Value)
 		case "crash":
@@ -221,6 +221,31 @@ func said(s lab.Step) string {
 		}
 	}
 	return strings.Join(out, " · ")
+}
+
+// fedShown is how many cells of text the rows of a feed may have; of more their number is told.
+const fedShown = 100
+
+// fed is the rows of a feed in words.
+func fed(rows [][]any) string {
+	var b strings.Builder
+	for i, r := range rows {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		cells := make([]string, len(r))
+		for j, c := range r {
+			cells[j] = fmt.Sprint(c)
+			if c == nil {
+				cells[j] = "NULL"
+			}
+		}
+		b.WriteString("(" + strings.Join(cells, ", ") + ")")
+		if b.Len() > fedShown {
+			return fmt.Sprintf("%d rows", len(rows))
+		}
+	}
+	return b.String()
 }
 
 // playStep plays a step and remembers whether what should be seen was seen, and what was predicted.

@@ -20,6 +20,8 @@ type Labs struct {
 	asked   bool
 	filter  string
 	opening string
+	listed  bool        // the gallery was read
+	steps   bool        // the next lab that opens is shown at its steps
 	view    widget.List // of lines: entries and the titles of their groups
 	seen    int         // steps of the opened lab that were seen when the gallery was read
 }
@@ -49,7 +51,7 @@ func (s *Labs) load() Job {
 	return Job{Slot: "gallery", What: "reading labs", Run: func(ctx context.Context) func() Effect {
 		es, err := g.Labs(ctx)
 		return func() Effect {
-			s.entries, s.err = es, AsError(err)
+			s.entries, s.err, s.listed = es, AsError(err), true
 			return Effect{}
 		}
 	}}
@@ -210,8 +212,12 @@ func (s *Labs) open(path string, title safe.Line) Effect {
 		Verb: "open", Yes: func() Effect { return s.reallyOpen(path) }}}
 }
 
-// OpenPath opens a lab without a question, as the command line asks for it.
-func (s *Labs) OpenPath(path string) Effect { return s.reallyOpen(path) }
+// OpenPath opens a lab without a question, as the command line asks for it; with steps it is shown at its steps
+// although its queries run.
+func (s *Labs) OpenPath(path string, steps bool) Effect {
+	s.steps = steps
+	return s.reallyOpen(path)
+}
 
 func (s *Labs) reallyOpen(path string) Effect {
 	g, old := s.sh.Gallery, s.sh.Bench
@@ -219,6 +225,8 @@ func (s *Labs) reallyOpen(path string) Effect {
 		return Effect{Toast: "this program has no gallery"}
 	}
 	s.opening = path
+	steps := s.steps
+	s.steps = false
 	return Effect{Jobs: []Job{{Slot: "open", What: "opening lab", Run: func(ctx context.Context) func() Effect {
 		if old != nil {
 			if err := old.Close(ctx); err != nil {
@@ -236,7 +244,7 @@ func (s *Labs) reallyOpen(path string) Effect {
 				return r
 			}
 			e := Effect{Open: w, Tab: 1, Jobs: []Job{s.load()}}
-			if l := w.Lab(); len(l.Steps) > 0 && !l.Started { // rows that flow come first; the steps are a key away
+			if l := w.Lab(); len(l.Steps) > 0 && (!l.Started || steps) { // rows that flow come first; the steps are a key away
 				e.Tab, e.Push = 4, NewSteps(s.sh)
 			}
 			return e
@@ -410,7 +418,11 @@ func (s *Labs) drawList(v canvas.View) {
 		titleW = v.W - 16
 	}
 	if len(s.entries) == 0 {
-		v.Put(2, y, "no labs found", canvas.Muted)
+		word := safe.Line("no labs found")
+		if !s.listed {
+			word = "reading the labs"
+		}
+		v.Put(2, y, word, canvas.Muted)
 	}
 	for n := from; n < to; n++ {
 		i, yy := lines[n], y+n-from
@@ -452,9 +464,9 @@ func (s *Labs) drawList(v canvas.View) {
 	y = min(y+max(len(lines), 1)+1, v.H-foot)
 	rule(v, 0, y, v.W, "or start from your own data", "", false)
 	v.Put(1, y+1, "a", canvas.Key|canvas.Bold)
-	v.Put(4, y+1, "new lab from a template: rate, CSV, file, Kafka, Delta", canvas.Text)
+	v.Fit(4, y+1, v.W-5, "new lab from a template: rate, CSV, file, Kafka, Delta", canvas.Text)
 	v.Put(1, y+2, "o", canvas.Key|canvas.Bold)
-	v.Put(4, y+2, "open a folder or a lab file", canvas.Text)
+	v.Fit(4, y+2, v.W-5, "open a folder or a lab file", canvas.Text)
 	run := 0
 	for _, q := range s.sh.Queries {
 		run += btoi(q.State.Active())
