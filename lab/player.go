@@ -183,7 +183,14 @@ func wanted(x Expectation) string {
 	case "progress":
 		return x.Field + " = " + x.Is
 	}
-	return fmt.Sprintf("%d files", x.Count)
+	return filesText(x.Count)
+}
+
+func filesText(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
 }
 
 // look compares what is there with an expectation; seen is what is there, in words.
@@ -232,7 +239,7 @@ func (p *Player) look(ctx context.Context, x Expectation) (seen string, ok bool,
 				n++
 			}
 		}
-		return fmt.Sprintf("%d files", n), n == x.Count, nil
+		return filesText(n), n == x.Count, nil
 	}
 	if q == nil {
 		return "", false, errs.New("LAB_NOT_STARTED", "name", x.Query)
@@ -243,7 +250,7 @@ func (p *Player) look(ctx context.Context, x Expectation) (seen string, ok bool,
 		if !kept {
 			return "no micro-batch", len(x.Rows) == 0, nil
 		}
-		return compare(Cells(rows, q.OutputSchema()), false)
+		return compare(Cells(rows, q.OutputSchema()), x.Ordered)
 	case "progress":
 		last := q.LastProgress()
 		if last == nil {
