@@ -230,7 +230,7 @@ func newBenchProbe(a *app) *cobra.Command {
 	for _, p := range bench.Probes() {
 		fmt.Fprintf(&long, "  %-9s %s\n", p.Name, p.About)
 	}
-	c := &cobra.Command{Use: "probe NAME…", Short: "Measure what is no workload", Long: long.String(), Args: cobra.MinimumNArgs(1),
+	c := &cobra.Command{Use: "probe NAME…", Short: "Measure what is no workload", Long: long.String(), Args: between(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if how.Program, err = os.Executable(); err != nil {
 				return err

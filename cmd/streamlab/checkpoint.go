@@ -34,7 +34,7 @@ func newStatusCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status [LAB]",
 		Short: "Say how far each query of a lab, or of all labs in this folder, has come",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				var err error
@@ -132,7 +132,7 @@ func newCheckpointListCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ls [LAB]",
 		Short: "List the checkpoints of a lab, or of all labs in this folder",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				var err error
@@ -203,7 +203,7 @@ func newCheckpointShowCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show [LAB] NAME",
 		Short: "Tell what a checkpoint holds of a batch, and what a restart would do",
-		Args:  cobra.RangeArgs(1, 2),
+		Args:  between(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.look(cmd, args, func(x *looking) error {
 				n := x.batch(batch)
@@ -352,7 +352,7 @@ func newCheckpointVerifyCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify LAB [QUERY…]",
 		Short: "Read checkpoints through and say which are damaged; exit code 8 if one is",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  between(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			var bad []error

@@ -23,7 +23,7 @@ func newRewindCommand(a *app) *cobra.Command {
 		Long: "What came after the batch is forgotten: the query reads it again when it starts, and a sink that keeps no log\n" +
 			"gets it again. The checkpoint as it was is kept as <folder>.before-<time>. A damaged checkpoint can be rewound\n" +
 			"to any batch that is whole.",
-		Args: cobra.RangeArgs(1, 2),
+		Args: between(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if batch < 0 {
 				return errs.New("LAB_VALUE", "key", "--to", "expected", "a batch from 0 on")
@@ -96,7 +96,7 @@ func newForgetCommand(a *app) *cobra.Command {
 		Short: "Go on with a damaged checkpoint after its newest whole batch",
 		Long: "X..Y must be exactly the batches that are lost; `checkpoint verify` names them. The query reads from there again,\n" +
 			"and a sink that has those batches already may get other rows for them. The damaged folder is kept.",
-		Args: cobra.RangeArgs(1, 2),
+		Args: between(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var from, to int64
 			if n, err := fmt.Sscanf(loss, "%d..%d", &from, &to); err != nil || n != 2 || fmt.Sprintf("%d..%d", from, to) != loss {
@@ -144,7 +144,7 @@ func newForkCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fork LAB QUERY FOLDER",
 		Short: "Copy a checkpoint up to a retained batch; the copy is a query of its own",
-		Args:  cobra.RangeArgs(2, 3),
+		Args:  between(2, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to := args[len(args)-1]
 			return a.look(cmd, args[:len(args)-1], func(x *looking) error {
@@ -184,7 +184,7 @@ func newCheckpointExportCommand(a *app) *cobra.Command {
 		Short: "Write a checkpoint in the layout and the texts of Spark's checkpoint folder",
 		Long: "metadata, offsets, commits and sources are as Spark writes them. State is written as text, one row a line:\n" +
 			"state/<operator>/<store>/<version>.jsonl of the newest version. Spark cannot go on from it.",
-		Args: cobra.RangeArgs(1, 2),
+		Args: between(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.look(cmd, args, func(x *looking) error {
 				if dir == "" {
@@ -225,7 +225,7 @@ func newCheckpointRemoveCommand(a *app) *cobra.Command {
 		Use:   "rm [LAB] NAME",
 		Short: "Remove a checkpoint: the query begins anew",
 		Long:  "The folder is renamed to <folder>.removed-N, so that it can be put back. --no-backup frees its place at once.",
-		Args:  cobra.RangeArgs(1, 2),
+		Args:  between(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, query, dir, err := a.checkpointNamed(cmd.Context(), args)
 			if err != nil {

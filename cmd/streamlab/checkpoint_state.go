@@ -58,7 +58,7 @@ func newCheckpointStateCommand(a *app) *cobra.Command {
 		Short: "Print the state of a stateful operator after a batch, in the order of its keys",
 		Long: "--key-prefix takes the beginning of a key as a JSON array, finished or not: '[\"2026-01-05T12:40:00Z\",\"/ho';\n" +
 			"a text that is no array keeps keys of which a column begins with it. --where takes a condition over the columns.",
-		Args: cobra.RangeArgs(1, 2),
+		Args: between(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.look(cmd, args, func(x *looking) error {
 				insp, err := x.inspector()
@@ -192,7 +192,7 @@ func newCheckpointHistoryCommand(a *app) *cobra.Command {
 		Short: "Print what the retained batches did to a key, newest first",
 		Long: "KEY is a JSON array of the columns of the key, such as '[\"2026-01-05T12:40:00Z\",\"/home\"]'; the start stands for a\n" +
 			"window. The first columns are enough if only one key begins so.",
-		Args: cobra.RangeArgs(1, 2),
+		Args: between(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.look(cmd, args, func(x *looking) error {
 				insp, err := x.inspector()
@@ -286,7 +286,7 @@ func newCheckpointDiffCommand(a *app) *cobra.Command {
 		Use:   "diff [LAB] NAME A B",
 		Short: "Print what differs between the ends of two batches: offsets, watermark, keys of the state",
 		Long:  "-1 stands for the time before batch 0. With --exit-code the code is 0 if nothing differs, 1 if something does, and more in trouble.",
-		Args:  cobra.RangeArgs(3, 4),
+		Args:  between(3, 4),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var n [2]int64
 			for i, t := range args[len(args)-2:] {

@@ -27,7 +27,7 @@ func newConfigCommand(a *app) *cobra.Command {
 		return out, cobra.ShellCompDirectiveNoFileComp
 	}
 	get := &cobra.Command{
-		Use: "get [KEY]", Short: "Print one setting, or all", Args: cobra.MaximumNArgs(1), ValidArgsFunction: names,
+		Use: "get [KEY]", Short: "Print one setting, or all", Args: between(0, 1), ValidArgsFunction: names,
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, err := config.Folder()
 			if err != nil {

@@ -37,7 +37,7 @@ func newEventsCommand(a *app) *cobra.Command {
 		Short: "Print what happened to the queries of a lab, or of all labs in this folder",
 		Long: "Events are read from the log of the workspace, .streamlab/log/events.jsonl beside the lab file. Every process\n" +
 			"that runs queries of the lab writes it, so events of another process are there too. The newest come last.",
-		Args: cobra.MaximumNArgs(1),
+		Args: between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.events(cmd.Context(), args, f) },
 	}
 	c.Flags().BoolVar(&f.follow, "follow", false, "go on with what comes, until interrupted")

@@ -26,7 +26,7 @@ func newValidateCommand(a *app) *cobra.Command {
 			"on from a checkpoint are compared with it. With -o json there is an object for each lab, its problems in a list.",
 		Example: "  streamlab validate shop.yaml\n" +
 			"  streamlab validate shop.yaml -o json | jq -r '.problems[] | [.line, .code] | @tsv'",
-		Args: cobra.MinimumNArgs(1),
+		Args: between(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if target != "" {
 				return notYet("What of a lab can be said to Spark (validate --target)", "")

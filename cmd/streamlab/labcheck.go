@@ -33,7 +33,7 @@ func newLabCheckCommand(a *app) *cobra.Command {
 		Short: "Play the steps of labs and compare what is seen with what should be",
 		Long: "Plays every step of the labs, each in a copy of its folder, so that nothing is left behind. Of a folder every\n" +
 			"*.yaml file with steps is played. The command fails when a step does not show what it should.",
-		Args: cobra.MinimumNArgs(1),
+		Args: between(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var files []string
 			for _, arg := range args {

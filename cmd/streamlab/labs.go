@@ -34,7 +34,7 @@ func newLabCommand(a *app, look *looks) *cobra.Command {
 			}
 		}
 		return r.end()
-	}}, &cobra.Command{Use: "new TEMPLATE|LAB [FOLDER]", Short: "Make a lab from a template (rate, csv, file, kafka, delta), or copy a shipped one, to change it", Args: cobra.RangeArgs(1, 2),
+	}}, &cobra.Command{Use: "new TEMPLATE|LAB [FOLDER]", Short: "Make a lab from a template (rate, csv, file, kafka, delta), or copy a shipped one, to change it", Args: between(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := args[0]
 			if len(args) == 2 {

@@ -303,7 +303,7 @@ func (a *app) root() *cobra.Command {
 	c := &cobra.Command{
 		Use:           "streamlab [LAB]",
 		Short:         "A terminal workbench for developing streams, with a streaming engine of its own",
-		Args:          cobra.MaximumNArgs(1),
+		Args:          between(0, 1),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {

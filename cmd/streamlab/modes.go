@@ -128,7 +128,7 @@ func newModesCommand(a *app) *cobra.Command {
 		Short: "Run one query in append, update and complete mode over the same input",
 		Long: "Three real runs get the same rows, input by input. Of a source that is not fed by hand a sample is taken.\n" +
 			"Every line is a micro-batch; without --output json the rows stand in the last column.",
-		Args: cobra.RangeArgs(1, 2),
+		Args: between(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.modes(cmd.Context(), args, o)
 		},

@@ -51,7 +51,7 @@ func newRunCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run LAB [QUERY…]",
 		Short: "Run the queries of a lab without the workbench",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  between(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := here(); err != nil {
 				return err

@@ -35,7 +35,7 @@ func newSQLCommand(a *app) *cobra.Command {
 			"refused and says by which rule. At the Spark door (--door spark) they read the lab's sources, as they are\n" +
 			"now, its tables and views, and may write. Without -c and -f each line of standard input is a statement;\n" +
 			"a text of -c or -f may hold several, divided by semicolons.",
-		Args: cobra.MaximumNArgs(1),
+		Args: between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch door {
 			case "sqlite":
