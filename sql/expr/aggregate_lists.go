@@ -267,7 +267,7 @@ func buildPercentile(c *Call) (*AggregateCall, error) {
 func (c *Call) percentile(x, freq Expr, ps []float64, array, desc, disc bool, text string) (*AggregateCall, error) {
 	it := types.Of(types.Double)
 	if x.Type().Kind == types.DayTime || x.Type().Kind == types.YearMonth {
-		it = x.Type()
+		it = types.Of(x.Type().Kind) // of all its units
 	}
 	args := []Expr{CastTo(x, types.Of(types.Double), c.Conf)}
 	if it.IsInterval() {

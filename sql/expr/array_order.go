@@ -69,7 +69,7 @@ func setBuilder(name string) func(c *Call) (Expr, error) {
 		}
 		a, b := c.Args[0].Type(), c.Args[1].Type()
 		t, ok := TightestCommonType(a, b)
-		if a.Kind != types.Array || b.Kind != types.Array || !ok {
+		if a.Kind != types.Array || b.Kind != types.Array || !ok || widened(*a.Elem, *b.Elem, *t.Elem) {
 			return nil, errs.New("DATATYPE_MISMATCH.BINARY_ARRAY_DIFF_TYPES", "sqlExpr", quoted(c.Text()), "functionName", types.Quote(name),
 				"arrayType", `"ARRAY"`, "leftType", quoted(a.SQL()), "rightType", quoted(b.SQL()))
 		}

@@ -185,11 +185,20 @@ func (c *Call) diffElement(k int) error {
 		"dataType", `"ARRAY"`, "leftType", quoted(c.Args[0].Type().SQL()), "rightType", quoted(c.Args[k].Type().SQL()))
 }
 
+// widened says that t is a decimal that is wider than both of two types. The functions of arrays go no further than
+// one of the types that they are given.
+func widened(a, b, t types.DataType) bool {
+	if t.Kind != types.Decimal || t.Equal(a) || t.Equal(b) {
+		return false
+	}
+	return a.IsNumeric() && b.IsNumeric()
+}
+
 // sameElement casts an array and an element (argument k) to fit each other.
 func (c *Call) sameElement(k int) error {
 	elem := *c.Args[0].Type().Elem
 	t, ok := TightestCommonType(elem, c.Args[k].Type())
-	if !ok {
+	if !ok || widened(elem, c.Args[k].Type(), t) {
 		return c.diffElement(k)
 	}
 	c.Args[0] = CastTo(c.Args[0], types.ArrayOf(t, c.Args[0].Type().ContainsNull), c.Conf)

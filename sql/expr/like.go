@@ -34,7 +34,7 @@ func buildLike(c *Call) (Expr, error) {
 	if len(c.Args) == 3 {
 		l, ok := c.Args[2].(*Literal)
 		if !ok || l.Type().Kind != types.String || l.Value.IsNull(0) || utf8.RuneCount(l.Value.Bytes(0)) != 1 {
-			return nil, errs.New("INVALID_ESC", "invalidEscape", quoteSQL(c.Args[2].String()))
+			return nil, errs.New("INVALID_ESCAPE_CHAR", "sqlExpr", quoted(c.Args[2].String()))
 		}
 		escape, _ = utf8.DecodeRune(l.Value.Bytes(0))
 		if escape != '\\' {

@@ -52,6 +52,12 @@ func boolean(e Expr, c Conf) (Expr, bool) {
 	return e, false
 }
 
+// texts says that two operands are texts, or one is and the other NULL: only beside a BOOLEAN a text becomes one.
+func texts(l, r types.DataType) bool {
+	return (l.Kind == types.String || l.Kind == types.Null) && (r.Kind == types.String || r.Kind == types.Null) &&
+		(l.Kind == types.String || r.Kind == types.String)
+}
+
 func buildLogic(c *Call) (Expr, error) {
 	if err := c.Arity(2, 2); err != nil {
 		return nil, err
@@ -63,10 +69,13 @@ func buildLogic(c *Call) (Expr, error) {
 	text := opText(word, c.Args)
 	l, ok1 := boolean(c.Args[0], c.Conf)
 	r, ok2 := boolean(c.Args[1], c.Conf)
-	if lt, rt := c.Args[0].Type(), c.Args[1].Type(); !ok1 || !ok2 || lt.Kind == types.String && rt.Kind == types.String {
-		if !lt.Equal(rt) {
+	if lt, rt := c.Args[0].Type(), c.Args[1].Type(); !ok1 || !ok2 || texts(lt, rt) {
+		if !lt.Equal(rt) && !texts(lt, rt) {
 			return nil, errs.New("DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES", "sqlExpr", quoted(text),
 				"left", quoted(lt.SQL()), "right", quoted(rt.SQL()))
+		}
+		if lt.Kind == types.Null {
+			lt = rt
 		}
 		return nil, errs.New("DATATYPE_MISMATCH.BINARY_OP_WRONG_TYPE", "sqlExpr", quoted(text), "inputType", `"BOOLEAN"`,
 			"actualDataType", quoted(lt.SQL()))

@@ -237,7 +237,7 @@ func buildSign(c *Call) (Expr, error) {
 	if len(c.Args) == 1 {
 		switch k := c.Args[0].Type().Kind; k {
 		case types.YearMonth, types.DayTime:
-			return Strict("sign", tDouble, c.Args, "", f64Rows(func(r *row) (float64, error) { return signOf(float64(r.integral(0))), nil })), nil
+			return Strict("sign", tDouble, c.Args, c.Text(), f64Rows(func(r *row) (float64, error) { return signOf(float64(r.integral(0))), nil })), nil
 		}
 	}
 	return sig{in: "d", out: tDouble, total: true, k: unaryF64(signOf)}.build(c)
