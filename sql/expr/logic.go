@@ -52,8 +52,8 @@ func boolean(e Expr, c Conf) (Expr, bool) {
 	return e, false
 }
 
-// texts says that two operands are texts, or one is and the other NULL: only beside a BOOLEAN a text becomes one.
-func texts(l, r types.DataType) bool {
+// textBesideText says that two operands are texts, or one is and the other NULL: only beside a BOOLEAN a text becomes one.
+func textBesideText(l, r types.DataType) bool {
 	return (l.Kind == types.String || l.Kind == types.Null) && (r.Kind == types.String || r.Kind == types.Null) &&
 		(l.Kind == types.String || r.Kind == types.String)
 }
@@ -69,8 +69,8 @@ func buildLogic(c *Call) (Expr, error) {
 	text := opText(word, c.Args)
 	l, ok1 := boolean(c.Args[0], c.Conf)
 	r, ok2 := boolean(c.Args[1], c.Conf)
-	if lt, rt := c.Args[0].Type(), c.Args[1].Type(); !ok1 || !ok2 || texts(lt, rt) {
-		if !lt.Equal(rt) && !texts(lt, rt) {
+	if lt, rt := c.Args[0].Type(), c.Args[1].Type(); !ok1 || !ok2 || textBesideText(lt, rt) {
+		if !lt.Equal(rt) && !textBesideText(lt, rt) {
 			return nil, errs.New("DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES", "sqlExpr", quoted(text),
 				"left", quoted(lt.SQL()), "right", quoted(rt.SQL()))
 		}
