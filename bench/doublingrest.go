@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"streamlab/engine"
-	"streamlab/internal/pty"
 )
 
 const (
 	doublingHistory = 120   // batches run before; the long history has ten times as many
 	doublingSeen    = 1_000 // files read before; the other folder has ten times as many
 	doublingNew     = 40    // files that come one by one
-	doublingRest    = 2 * time.Second
+	doublingSettle  = 4 * time.Second // until a query is at rest: three without a batch
+	doublingRest    = 5 * time.Second
 )
 
 // besideState are the lines of the budget whose size is none of state.
@@ -109,10 +109,10 @@ func idleDoubled() doubled {
 				return 0, err
 			}
 			defer s.Close()
-			<-time.After(doublingRest) // recovered, and at rest
-			cpu, began := pty.CPUSeconds(os.Getpid()), time.Now()
+			<-time.After(doublingSettle) // recovered, and at rest
+			cpu, began := cpuSeconds(), time.Now()
 			<-time.After(doublingRest)
-			share := 100 * (pty.CPUSeconds(os.Getpid()) - cpu) / time.Since(began).Seconds()
+			share := 100 * (cpuSeconds() - cpu) / time.Since(began).Seconds()
 			return share, q.Stop()
 		}}
 }

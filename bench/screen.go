@@ -31,16 +31,19 @@ queries:
 `
 
 const (
-	slice   = 500 * time.Millisecond
+	slice   = 250 * time.Millisecond
+	turns   = 60              // of both together, in a round
 	warming = 2 * time.Second // of each process, not counted
 )
 
 // probeOpen runs the same lab twice at once, with the workbench on a pseudo terminal and without, and lets the two
-// have the machine in turn, half a second each: one is stopped while the other runs. So both see the same machine,
-// whose speed differs by more than what is to be measured when they run one after the other.
+// have the machine in turn, a quarter of a second each: one is stopped while the other runs. So both see the same
+// machine, whose speed differs by more than what is to be measured when they run one after the other. Two processes
+// of the same program differ by some hundredths all the same, by where their memory lies; so there are more than twice as many
+// rounds as are asked for, each with new ones.
 func probeOpen(ctx context.Context, p Probing) ([]Figure, error) {
 	var ratios, open, closed []float64
-	for round := range p.Rounds {
+	for round := range 2*p.Rounds + 1 {
 		rates, err := p.inTurn(ctx, round)
 		if err != nil {
 			return nil, err
@@ -92,7 +95,7 @@ func (p Probing) inTurn(ctx context.Context, round int) (rates [2]float64, err e
 	pids := [2]int{cmd.Process.Pid, t.Cmd.Process.Pid}
 	began := time.Now()
 	var ran [2]time.Duration
-	for turn := range 60 {
+	for turn := range turns {
 		k := (turn + turn/2) % 2 // 0 1 1 0
 		from := time.Now()
 		signal(pids[k], syscall.SIGCONT)
