@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	doublingHistory = 120   // batches run before; the long history has ten times as many
-	doublingSeen    = 1_000 // files read before; the other folder has ten times as many
-	doublingNew     = 40    // files that come one by one
+	doublingHistory = 120             // batches run before; the long history has ten times as many
+	doublingSeen    = 1_000           // files read before; the other folder has ten times as many
+	doublingNew     = 40              // files that come one by one
 	doublingSettle  = 4 * time.Second // until a query is at rest: three without a batch
 	doublingRest    = 5 * time.Second
 )
