@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/klauspost/compress/snappy"
 
+	"streamlab/columnar"
 	"streamlab/errs"
 )
 
@@ -38,6 +39,8 @@ type flatColumn struct {
 	wordEnds []int32
 	wordN    int  // values of the dictionary
 	words    bool // there is a dictionary
+	wordsID  uint64
+	coding   bool // all texts of the batch are of the dictionary
 
 	*flatBuffers
 }
@@ -247,7 +250,7 @@ func (c *flatColumn) dictionary(h pageHead, body int64) error {
 	if c.dict, err = c.unpackPage(c.dict, body, int(h.packed), int(h.full), false); err != nil {
 		return ended(err)
 	}
-	c.words, c.wordN = true, int(h.values)
+	c.words, c.wordN, c.wordsID = true, int(h.values), columnar.NextDictionary()
 	if c.width > 0 || c.phys == parquet.Types.FixedLenByteArray {
 		if int64(h.values)*int64(c.width) > int64(h.full) {
 			return errValues
@@ -404,7 +407,7 @@ func (c *flatColumn) there(levels []uint32) int {
 // load makes the next n rows those of the leaf.
 func (c *flatColumn) load(l *parquetLeaf, n int) error {
 	l.used, l.usedVal, l.full = n, 0, true
-	c.offs = append(c.offs[:0], 0)
+	c.offs, c.coding = append(c.offs[:0], 0), true
 	if !l.lends {
 		c.text = nil // vectors own the old bytes
 	}
@@ -443,7 +446,10 @@ func (c *flatColumn) load(l *parquetLeaf, n int) error {
 		l.usedVal += there
 		done += k
 	}
-	l.data, l.ends, l.offs = c.text, c.offs[1:], c.offs
+	l.data, l.ends, l.offs, l.coded = c.text, c.offs[1:], c.offs, nil
+	if c.phys == parquet.Types.ByteArray && c.coding && l.full && l.lends {
+		l.coded = &columnar.Coded{Off: c.offs, Codes: c.numbers[:n], Values: c.wordN, Dictionary: c.wordsID}
+	}
 	return nil
 }
 
@@ -511,7 +517,7 @@ func (c *flatColumn) numbersAt(n int, whole bool, have, most int) ([]byte, error
 		return c.values, nil
 	}
 	c.values = kept(c.values, have*c.width, most*c.width)
-	codes, err := c.coded(n)
+	codes, err := c.coded(0, n)
 	if err != nil || n == 0 {
 		return c.values, err
 	}
@@ -544,10 +550,13 @@ func kept(b []byte, have, n int) []byte {
 	return out
 }
 
-// coded reads the numbers of n values.
-func (c *flatColumn) coded(n int) ([]uint32, error) {
-	c.numbers = numbersOf(c.numbers, n)
-	return c.numbers, c.codes.read(c.numbers)
+// coded reads the numbers of n values behind the first have, which are kept.
+func (c *flatColumn) coded(have, n int) ([]uint32, error) {
+	if cap(c.numbers) < have+n {
+		c.numbers = append(make([]uint32, 0, have+n+n/4), c.numbers[:have]...)
+	}
+	c.numbers = c.numbers[:have+n]
+	return c.numbers[have:], c.codes.read(c.numbers[have:])
 }
 
 func look[T any](dst, words []T, codes []uint32) bool {
@@ -563,7 +572,7 @@ func look[T any](dst, words []T, codes []uint32) bool {
 
 func (c *flatColumn) truths(dst []bool) error {
 	if c.how == valuesRuns {
-		codes, err := c.coded(len(dst))
+		codes, err := c.coded(0, len(dst))
 		for i, k := range codes {
 			dst[i] = k&1 == 1
 		}
@@ -602,7 +611,11 @@ func (c *flatColumn) texts(n int) error {
 	offs := c.offs[have : have+n]
 	end := c.offs[have-1]
 	if c.how == valuesCoded {
-		codes, err := c.coded(n)
+		from := 0
+		if c.coding {
+			from = have - 1
+		}
+		codes, err := c.coded(from, n)
 		if err != nil {
 			return err
 		}
@@ -629,6 +642,7 @@ func (c *flatColumn) texts(n int) error {
 		}
 		return nil
 	}
+	c.coding = false
 	// First the lengths, of which each says where the next one is, then the bytes, which need not wait.
 	at := c.at
 	for i := range offs {
@@ -683,7 +697,7 @@ func (c *flatColumn) fixed(n int) error {
 	}
 	dst := c.text[to:]
 	if c.how == valuesCoded {
-		codes, err := c.coded(n)
+		codes, err := c.coded(0, n)
 		if err != nil {
 			return err
 		}

@@ -194,6 +194,7 @@ func TestFlatColumnsInParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	codecs := []compress.Compression{compress.Codecs.Uncompressed, compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Zstd}
+	coded := 0
 	for n := range 20 {
 		r := rand.New(rand.NewSource(int64(n)))
 		rows := []int{1, 700, leastDivided + 5000}[n%3]
@@ -213,6 +214,7 @@ func TestFlatColumnsInParts(t *testing.T) {
 			slices.Sort(cuts)
 			var got []string
 			var owned []func()
+			words := map[string]string{} // by dictionary and number
 			for p := 0; p+1 < len(cuts); p++ {
 				if cuts[p] == cuts[p+1] {
 					continue
@@ -223,6 +225,20 @@ func TestFlatColumnsInParts(t *testing.T) {
 					add := func() {
 						if first != int64(len(got)) {
 							t.Fatalf("%s: rows %d begin at %d", name, len(got), first)
+						}
+						for _, c := range cols {
+							codes, d, ok := c.Codes()
+							for i, k := range codes {
+								at := fmt.Sprint(d.Dictionary, " ", k)
+								if was, is := words[at], string(c.Bytes(i)); was != "" && was != is+"." || int(k) >= d.Values {
+									t.Fatalf("%s: number %d of %d stands for %q and %q", name, k, d.Values, was, is)
+								} else {
+									words[at] = is + "."
+								}
+							}
+							if ok {
+								coded += len(codes)
+							}
 						}
 						for i := range n {
 							text := ""
@@ -255,6 +271,9 @@ func TestFlatColumnsInParts(t *testing.T) {
 				t.Fatalf("%s: %d rows, want %d", name, len(got), len(want))
 			}
 		}
+	}
+	if coded < 10_000 {
+		t.Errorf("only %d texts have numbers", coded)
 	}
 }
 

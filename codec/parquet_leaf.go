@@ -21,11 +21,12 @@ type parquetLeaf struct {
 	maxDef, maxRep int16
 	flat           *flatColumn // reads the chunk; nil: chunk does
 	chunk          file.ColumnChunkReader
-	lends          bool    // vectors need not outlive the next batch
-	full           bool    // flat: every row of the batch has a value, and def is not set
-	offs           []int32 // flat: ends, with a 0 before them
-	left           int64   // levels that the chunk still has, by its own account
-	empty          int     // pages without rows that came last
+	lends          bool            // vectors need not outlive the next batch
+	full           bool            // flat: every row of the batch has a value, and def is not set
+	offs           []int32         // flat: ends, with a 0 before them
+	coded          *columnar.Coded // flat: of the texts of the batch; nil: they are of no dictionary
+	left           int64           // levels that the chunk still has, by its own account
+	empty          int             // pages without rows that came last
 	ended          bool
 
 	// levels [0, used) are the rows of this batch; what is behind them belongs to the next one.
@@ -73,7 +74,7 @@ func (l *parquetLeaf) end() {
 	if l.flat != nil {
 		l.flat.release()
 		l.flat = nil
-		l.i32, l.i64, l.i96, l.f32, l.f64, l.data, l.ends, l.offs = nil, nil, nil, nil, nil, nil, nil, nil
+		l.i32, l.i64, l.i96, l.f32, l.f64, l.data, l.ends, l.offs, l.coded = nil, nil, nil, nil, nil, nil, nil, nil, nil
 	}
 }
 
@@ -395,7 +396,7 @@ func (l *parquetLeaf) texts(v *columnar.Vec, base int16, n int) {
 	}
 	v.Data = l.data[:end:end]
 	if l.lends && l.flat != nil && v.Len == n {
-		v.Off = l.offs
+		v.Off, v.Coded = l.offs, l.coded
 		return
 	}
 	v.Off = make([]int32, v.Len+1)

@@ -88,6 +88,9 @@ type Vec struct {
 	Off  []int32 // lists and bytes: row i is [Off[i], Off[i+1]); need not start at 0
 	Data []byte
 	Kids []*Vec // children are addressed by position in Off for lists and maps, by row for structs
+
+	// Coded may be set beside Off and Data by whoever read the values out of a dictionary; see Codes.
+	Coded *Coded
 }
 
 // IsNull reports whether row i is null. Not for inner loops.

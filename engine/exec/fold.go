@@ -86,6 +86,7 @@ type folder struct {
 	picked   []uint32
 	idx      []int32
 	distinct []*distinctSet // per call, nil if not DISTINCT
+	coded    codedKeys
 }
 
 func (g *grouping) newFolder() (*folder, error) {
@@ -114,8 +115,11 @@ func (f *folder) fold(t *table, c *chunk) error {
 // foldValues adds rows whose keys, arguments and filters have been computed.
 func (f *folder) foldValues(t *table, vs []*columnar.Vec, all columnar.Sel) error {
 	f.groups = grow(f.groups[:0], all.N)
-	f.enc.encode(vs[:len(f.g.keys)], all)
-	t.upsert(f.enc, f.groups)
+	if keys := vs[:len(f.g.keys)]; !f.coded.find(t, keys, all, f.groups) {
+		f.enc.encode(keys, all)
+		t.upsert(f.enc, f.groups)
+		f.coded.learn(f.groups)
+	}
 	at := t.extraAt()
 	for i, a := range f.aggs {
 		sel, groups := all, f.groups

@@ -23,6 +23,7 @@ type table struct {
 	live    int
 	free    []uint32 // records to use again
 	epoch   uint32
+	age     uint32 // changes when groups that were touched may no longer be there, or no longer be touched
 	dirty   []uint32
 	dead    []uint32   // removed in this batch; their records are kept until the batch is saved
 	track   bool       // collect new groups in fresh
@@ -298,6 +299,7 @@ func (t *table) unlink(g uint32) {
 
 // takeOut is unlink without noting that the group is dead.
 func (t *table) takeOut(g uint32) {
+	t.age++
 	i := t.home(t.hash(g))
 	for uint32(t.slots[i]) != g+1 || t.slots[i] == slotGone {
 		i = t.next(i)
@@ -315,6 +317,7 @@ func (t *table) takeOut(g uint32) {
 // unlinkAll takes groups out of the slots without noting that they are dead: their records stay readable until the
 // owner gives them to free. When they are many, all slots are made anew instead of visiting that of each.
 func (t *table) unlinkAll(gs []uint32) {
+	t.age++
 	if len(gs)*16 < len(t.slots) {
 		t.touch(gs)
 		for _, g := range gs {
@@ -365,12 +368,14 @@ func (t *table) touch(gs []uint32) {
 
 // forget makes pack leave a group out. Nothing else may be done with the table before.
 func (t *table) forget(g uint32) {
+	t.age++
 	*t.epochOf(g) &^= flagLive
 	t.live--
 }
 
 // settle ends a batch: dirty and dead groups are forgotten, dead records may be used again.
 func (t *table) settle() {
+	t.age++
 	t.free = append(t.free, t.dead...)
 	t.dead, t.dirty = t.dead[:0], t.dirty[:0]
 	if cap(t.dirty) > 1<<16 && t.live < cap(t.dirty)/4 {
@@ -389,6 +394,7 @@ func (t *table) sparse() bool { return len(t.free) > 4096 && len(t.free) > t.liv
 
 // truncate empties a table that lives for one batch and keeps its memory.
 func (t *table) truncate() {
+	t.age++
 	if t.live == 0 && t.rec.Len() == 0 {
 		t.dirty = t.dirty[:0]
 		return
