@@ -72,6 +72,9 @@ func (l *parquetLeaf) begin(f io.ReaderAt, g *file.RowGroupReader, row int64) er
 // end gives back what reading a row group has used.
 func (l *parquetLeaf) end() {
 	if l.flat != nil {
+		if !l.lends {
+			l.flat.text = nil // a vector owns it
+		}
 		l.flat.release()
 		l.flat = nil
 		l.i32, l.i64, l.i96, l.f32, l.f64, l.data, l.ends, l.offs, l.coded = nil, nil, nil, nil, nil, nil, nil, nil, nil
