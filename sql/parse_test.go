@@ -108,9 +108,10 @@ func parserCondition(condition string) bool {
 
 // laterErrors are parse errors of Spark that streamlab finds in another phase, or not at all.
 var laterErrors = map[string]string{
-	`from_json('{"a":1}', 'a FOO')`:                 "the schema is read by the analyzer",
-	"EXECUTE IMMEDIATE 'SELEC 1'":                   "the inner text is read when it is run",
-	"SELECT l IN (SELECT 'A') FROM c WHERE a = 'a'": "Spark takes the name of a column for a type before a text",
+	`from_json('{"a":1}', 'a FOO')`:                          "the schema is read by the analyzer",
+	"from_csv(interval '1 02:03:04.5' day to second, '%a%')": "the schema is read by the analyzer",
+	"EXECUTE IMMEDIATE 'SELEC 1'":                            "the inner text is read when it is run",
+	"SELECT l IN (SELECT 'A') FROM c WHERE a = 'a'":          "Spark takes the name of a column for a type before a text",
 }
 
 // refusedTexts use syntax of Spark that streamlab refuses by name.
