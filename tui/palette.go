@@ -137,20 +137,56 @@ func (p *palette) shown() []item {
 	if t == "" {
 		return p.all
 	}
-	var exact, loose []item
+	var ranked [loosely + 1][]item
 	for _, it := range p.all {
 		s := strings.ToLower(string(it.text))
 		if it.b != nil {
 			s += " " + string(it.b.Action)
 		}
-		switch {
-		case strings.Contains(s, t):
-			exact = append(exact, it)
-		case subsequence(t, s):
-			loose = append(loose, it)
+		if r := rank(t, s); r <= loosely {
+			ranked[r] = append(ranked[r], it)
 		}
 	}
-	return append(exact, loose...)
+	return slices.Concat(ranked[:]...)
+}
+
+// How well a command fits what was typed, the best first.
+const (
+	asWord  = iota // it stands there as words
+	asStart        // a word begins with it
+	within         // it stands somewhere inside of a word
+	loosely        // its letters stand there in this order
+)
+
+// rank tells how well s fits the letters of t; more than loosely: not at all.
+func rank(t, s string) int {
+	best := loosely + 1
+	for from := 0; from+len(t) <= len(s); {
+		i := strings.Index(s[from:], t)
+		if i < 0 {
+			break
+		}
+		i += from
+		end := i + len(t)
+		switch {
+		case i > 0 && letter(s[i-1]):
+			best = min(best, within)
+		case end < len(s) && letter(s[end]):
+			best = min(best, asStart)
+		default:
+			return asWord
+		}
+		from = i + 1
+	}
+	if best > loosely && subsequence(t, s) {
+		best = loosely
+	}
+	return best
+}
+
+// letter reports whether a byte is part of a word; all but ASCII are.
+func letter(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c >= 0x80
 }
 
 // subsequence reports whether the letters of t stand in s in this order.

@@ -3,13 +3,16 @@ package tui
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"streamlab/internal/safe"
 	"streamlab/tui/screen"
 	"streamlab/tui/screen/screentest"
+	"streamlab/tui/widget"
 )
 
 func TestCommandsTakeArguments(t *testing.T) {
@@ -71,4 +74,21 @@ func TestSuspensionSaysHowLongItWas(t *testing.T) {
 	d.m.clock = func() time.Time { return screentest.Now.Add(90 * time.Second) }
 	d.send(tea.ResumeMsg{})
 	d.has("was suspended for", "the queries stood still too")
+}
+
+// What stands there as a word comes before words that begin with it, those before words that hold it, and last come
+// texts that only have its letters.
+func TestTheBestFitComesFirst(t *testing.T) {
+	p := &palette{ed: widget.Editor{Single: true}}
+	for _, s := range []safe.Line{"clear all tables", "new lab from a template", "the later batches", "rows that came late", "stop"} {
+		p.all = append(p.all, item{text: s})
+	}
+	p.ed.Set("late")
+	var got []string
+	for _, it := range p.shown() {
+		got = append(got, string(it.text))
+	}
+	if want := []string{"rows that came late", "the later batches", "new lab from a template", "clear all tables"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
 }
