@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"streamlab/errs"
 	"streamlab/tui/screen"
 	"streamlab/tui/screen/screentest"
 )
@@ -51,5 +52,15 @@ func TestTheEditorSeesTheOtherText(t *testing.T) {
 	changedOnDisk(d)
 	if d.keys("ctrl+s"); !strings.Contains(d.frame(), "write mine over it") {
 		t.Errorf("not asked:\n%s", d.frame())
+	}
+}
+
+// A save of a text with mistakes says that it is saved, that nothing starts, and where to look.
+func TestASaveWithMistakesSaysWhere(t *testing.T) {
+	for keys, want := range map[string]string{"ctrl+r": "saved, not started: 1 problem, line 16", "ctrl+s": "saved, not in use yet: 1 problem, line 16"} {
+		b := screentest.New()
+		b.Unfit = errs.New("LAB_UNKNOWN_KEY", "key", "x", "where", "the lab").At(errs.Pos{Line: 16, Col: 1})
+		d := newDriver(t, 120, 36, b).keys("e").text("x").keys(keys)
+		d.has(want)
 	}
 }

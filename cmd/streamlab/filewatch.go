@@ -20,6 +20,7 @@ type fileWatch struct {
 	mu   sync.Mutex
 	used string // stamp of the text that the lab was made from
 	disk string // stamp of the text on disk
+	own  string // stamp of a text that was written here and that is not in use, such as one with mistakes
 	stop chan struct{}
 }
 
@@ -66,14 +67,21 @@ func (f *fileWatch) begin(path string, tick <-chan time.Time) {
 func (f *fileWatch) read(stamp string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.used, f.disk = stamp, stamp
+	f.used, f.disk, f.own = stamp, stamp, ""
 }
 
-// changed is the stamp of the text on disk if it is another than the one in use; empty else.
+// wrote says that the text of a stamp is written here: who wrote it knows, whether or not it is put to use.
+func (f *fileWatch) wrote(stamp string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.own = stamp
+}
+
+// changed is the stamp of the text on disk if it is another than the one in use and was not written here; empty else.
 func (f *fileWatch) changed() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.disk == f.used {
+	if f.disk == f.used || f.disk == f.own {
 		return ""
 	}
 	return f.disk

@@ -73,3 +73,32 @@ func TestAnAdoptedTextIsInUse(t *testing.T) {
 		t.Errorf("changed %q, %d queries", b.Lab().Changed, len(b.Queries()))
 	}
 }
+
+// A text with mistakes that is saved here is on disk and not in use, and nobody else has written it.
+func TestAnOwnSaveIsNoForeignChange(t *testing.T) {
+	b := opened(t, pastLab)
+	ctx := context.Background()
+	file, bad := b.w.Lab.File, pastLab+"\nno: [yaml\n"
+	stamp, changed, err := b.SaveLab(ctx, file, bad, "")
+	if err != nil || changed {
+		t.Fatalf("%v, changed %v", err, changed)
+	}
+	if _, err := b.Adopt(ctx, bad); err == nil {
+		t.Fatal("the text has mistakes")
+	}
+	see := func(disk string) {
+		b.file.mu.Lock()
+		b.file.disk = disk
+		b.file.mu.Unlock()
+	}
+	if see(stamp); b.Lab().Changed != "" {
+		t.Errorf("the own text is called a change: %q", b.Lab().Changed)
+	}
+	if see("else"); b.Lab().Changed != "else" {
+		t.Errorf("what another wrote after that: %q", b.Lab().Changed)
+	}
+	b.file.read("else")
+	if see(stamp); b.Lab().Changed != stamp {
+		t.Error("that text was written again, by another")
+	}
+}

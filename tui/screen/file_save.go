@@ -48,7 +48,7 @@ func (s *File) write(stamp string, run bool) Job {
 			if redefined, err = a.Adopt(ctx, t); err != nil {
 				return func() Effect {
 					s.written(t, now)
-					return Effect{Toast: notAdopted(AsError(err))}
+					return Effect{Toast: s.notAdopted(AsError(err), run)}
 				}
 			}
 		}
@@ -88,9 +88,21 @@ func (s *File) otherText() Effect {
 	}}}}
 }
 
-// notAdopted says why a saved text is not in use yet, and what would bring it there.
-func notAdopted(e *errs.Error) safe.Line {
-	t := "saved, not in use yet: " + text(firstLines(e.Message(), 1))
+// notAdopted says why a saved text is not in use yet, and what would bring it there. Mistakes are counted and their
+// place comes first: a status line has no room for all that is to be said, and the editor shows the rest.
+func (s *File) notAdopted(e *errs.Error, run bool) safe.Line {
+	t := safe.Line("saved, not in use yet: ")
+	if run {
+		t = "saved, not started: "
+	}
+	if e.Pos.Line > 0 {
+		n := 1
+		if s.checked == s.ed.Version() {
+			n = max(n, len(s.verdict.Problems))
+		}
+		t += widget.Plural(int64(n), "problem") + widget.Linef(", line %d: ", e.Pos.Line)
+	}
+	t += text(firstLines(e.Message(), 1))
 	if h := e.Hint; h != "" {
 		t += " " + text(h)
 	}

@@ -57,8 +57,10 @@ type desk struct {
 	DraftAt                time.Time
 	// Redefined is what Adopt answers; Adopted what it was given.
 	Redefined []screen.Redefined
-	Adopted   string
-	saves     int
+	// Unfit is what Adopt fails with; nil: it does not.
+	Unfit   error
+	Adopted string
+	saves   int
 }
 
 func (b *Bench) disk() string {
@@ -193,6 +195,9 @@ func (b *Bench) PlanQuery(_ context.Context, _, _, query string, dry bool) (scre
 func (b *Bench) Adopt(_ context.Context, text string) ([]screen.Redefined, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.Unfit != nil {
+		return nil, b.Unfit
+	}
 	b.Adopted = text
 	return b.Redefined, nil
 }
