@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -19,9 +20,15 @@ type samples struct {
 
 type sample struct {
 	batch int64
-	rows  []arrow.RecordBatch
+	rows  []sampled // in the order of the partitions, not of their arrival
 	total int64
 	set   bool
+}
+
+// sampled is rows of one partition.
+type sampled struct {
+	part int
+	rb   arrow.RecordBatch
 }
 
 const (
@@ -35,24 +42,58 @@ func (s *samples) begin(batch int64) {
 	s.mu.Unlock()
 }
 
-func (s *samples) add(batch int64, rb arrow.RecordBatch) {
+func (s *samples) add(batch int64, part int, rb arrow.RecordBatch) {
 	s.mu.Lock()
 	x := &s.ring[batch%keptBatches]
 	if x.set && x.batch == batch {
-		if left := keptRows - x.total; left > 0 {
+		if left := x.room(part); left > 0 && rb.NumRows() > 0 {
 			kept := rb
 			if rb.NumRows() > left {
 				kept = rb.NewSlice(0, left)
 			}
-			x.rows = append(x.rows, kept)
+			x.put(part, kept)
 		}
 		x.total += rb.NumRows()
 	}
 	s.mu.Unlock()
 }
 
-// BatchRows gives the first rows that a recent batch of this run sent to its sink, and how many there were;
-// ok is false if the batch is no longer kept.
+// room is how many more rows of a partition are among the first. Partitions are read beside each other, so that
+// which of them comes first says nothing; what is kept must be the same in every run all the same.
+func (x *sample) room(part int) int64 {
+	left := int64(keptRows)
+	for _, r := range x.rows {
+		if r.part > part {
+			break
+		}
+		left -= r.rb.NumRows()
+	}
+	return left
+}
+
+// put takes rows that have room, and drops those of later partitions that have none any more.
+func (x *sample) put(part int, rb arrow.RecordBatch) {
+	at := len(x.rows)
+	for at > 0 && x.rows[at-1].part > part {
+		at--
+	}
+	x.rows = slices.Insert(x.rows, at, sampled{part, rb})
+	left := int64(keptRows)
+	for i := range x.rows {
+		r := &x.rows[i]
+		if n := r.rb.NumRows(); n > left {
+			r.rb = r.rb.NewSlice(0, left)
+		}
+		if left -= r.rb.NumRows(); left == 0 {
+			clear(x.rows[i+1:])
+			x.rows = x.rows[:i+1]
+			break
+		}
+	}
+}
+
+// BatchRows gives the first rows that a recent batch of this run sent to its sink, in the order of the plan's
+// partitions, and how many there were; ok is false if the batch is no longer kept.
 func (q *StreamingQuery) BatchRows(batch int64) (rows []arrow.RecordBatch, total int64, ok bool) {
 	s := &q.driver.samples
 	s.mu.Lock()
@@ -64,7 +105,10 @@ func (q *StreamingQuery) BatchRows(batch int64) (rows []arrow.RecordBatch, total
 	if !x.set || x.batch != batch {
 		return nil, 0, false
 	}
-	return x.rows[:len(x.rows):len(x.rows)], x.total, true
+	for _, r := range x.rows {
+		rows = append(rows, r.rb)
+	}
+	return rows, x.total, true
 }
 
 // tee shows the first reading of a partition to the samples.
@@ -72,6 +116,7 @@ type tee struct {
 	columnar.Partition
 	s      *samples
 	batch  int64
+	part   int
 	schema types.Schema
 	seen   bool
 }
@@ -84,7 +129,7 @@ func (t *tee) Rows(ctx context.Context) columnar.Rows {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		for rb, err := range t.Partition.Rows(ctx) {
 			if err == nil {
-				t.s.add(t.batch, rb)
+				t.s.add(t.batch, t.part, rb)
 			}
 			if !yield(rb, err) {
 				return
@@ -111,7 +156,7 @@ func (t *tee) Lend(ctx context.Context, give func(cols []*columnar.Vec, n int) e
 	t.seen = true
 	return l.Lend(ctx, func(cols []*columnar.Vec, n int) error {
 		if !seen {
-			t.s.show(t.batch, t.schema, cols, n)
+			t.s.show(t.batch, t.part, t.schema, cols, n)
 		}
 		return give(cols, n)
 	})
@@ -126,14 +171,14 @@ func pointers(vs []columnar.Vec) []*columnar.Vec {
 }
 
 // show is add for rows that are lent: those that are kept are copied.
-func (s *samples) show(batch int64, schema types.Schema, cols []*columnar.Vec, n int) {
+func (s *samples) show(batch int64, part int, schema types.Schema, cols []*columnar.Vec, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x := &s.ring[batch%keptBatches]
 	if !x.set || x.batch != batch {
 		return
 	}
-	if left := min(keptRows-x.total, int64(n)); left > 0 {
+	if left := min(x.room(part), int64(n)); left > 0 {
 		first := make([]int32, left)
 		for i := range first {
 			first[i] = int32(i)
@@ -143,7 +188,7 @@ func (s *samples) show(batch int64, schema types.Schema, cols []*columnar.Vec, n
 			kept[i] = columnar.NewVec(schema[i].Type, 0)
 			columnar.GatherIdx(kept[i], c, first)
 		}
-		x.rows = append(x.rows, columnar.RecordOf(schema, kept, columnar.AllRows(len(first))))
+		x.put(part, columnar.RecordOf(schema, kept, columnar.AllRows(len(first))))
 	}
 	x.total += int64(n)
 }
@@ -152,7 +197,7 @@ func (s *samples) wrap(batch int64, schema types.Schema, parts []columnar.Partit
 	s.begin(batch)
 	out := make([]columnar.Partition, len(parts))
 	for i, p := range parts {
-		out[i] = &tee{Partition: p, s: s, batch: batch, schema: schema}
+		out[i] = &tee{Partition: p, s: s, batch: batch, part: i, schema: schema}
 	}
 	return out
 }

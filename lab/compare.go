@@ -121,9 +121,13 @@ type Comparison struct {
 	Group     []bool   // columns that name the group of a row; nil: there are no groups
 	Delays    []string // of the watermarks that Delay would replace
 	Sampled   bool     // the input is a sample of sources that are not fed by hand
+	Taken     int64    // rows of the sample
+	Available int64    // rows that the sample was taken of: what was read of its sources
+	More      bool     // the sources have more than was read, or rows come with time
 	Fed       int      // inputs that were fed
 	hurried   bool
 	eventTime map[string]int // per source: the column of its watermark
+	sampled   map[string]bool
 }
 
 // stillClock stands still between steps; who waits on it waits a moment of real time, so that a query looks
@@ -214,7 +218,7 @@ func Compare(ctx context.Context, l *Lab, query string, o CompareOptions) (_ *Co
 			return nil, err
 		}
 	}
-	c := &Comparison{Lab: l, Query: query, hurried: o.Pace == "hurried", eventTime: map[string]int{}}
+	c := &Comparison{Lab: l, Query: query, hurried: o.Pace == "hurried", eventTime: map[string]int{}, sampled: map[string]bool{}}
 	defer func() {
 		if err != nil {
 			_ = c.Close()

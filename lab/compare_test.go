@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"streamlab/engine"
 	"streamlab/lab"
@@ -249,8 +250,48 @@ func TestASampleOfARealSource(t *testing.T) {
 	if !c.Sampled || len(c.Inputs) != 3 || len(c.Inputs[0].Pushes[0].Rows) != 4 {
 		t.Fatalf("sampled %v: %v", c.Sampled, c.Inputs)
 	}
+	if got := c.Sample(); !strings.HasPrefix(got, "12 of more than ") {
+		t.Errorf("it says %q", got)
+	}
 	if c.Columns[0].Refused == nil || len(c.Columns[1].Steps[2].Rows()) == 0 {
 		t.Errorf("append %v, update %v", c.Columns[0].Refused, c.Columns[1].Steps)
+	}
+}
+
+// Of a folder the oldest files come first, whichever of them is read first, and it is said how much was taken.
+func TestASampleOfAFolderIsTheSameAlways(t *testing.T) {
+	in := t.TempDir()
+	old := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i, name := range []string{"d", "b", "a", "c"} { // b to c are of one moment: their paths decide
+		file := filepath.Join(in, name+".csv")
+		var rows strings.Builder
+		for k := range 5 {
+			fmt.Fprintf(&rows, "%s%d\n", name, k)
+		}
+		if err := os.WriteFile(file, []byte(rows.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		at := old.Add(time.Duration(min(i, 1)) * time.Minute)
+		if err := os.Chtimes(file, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := "sources:\n  s: {format: csv, path: " + in + ", schema: who STRING}\n" +
+		"queries:\n- {queryName: q, sql: \"SELECT who FROM s\", format: memory}\n"
+	for range 8 {
+		c := compare(t, text, lab.CompareOptions{})
+		if got := fmt.Sprint(c.Inputs[0].Pushes[0].Rows); got != "[[d0] [d1] [d2] [d3] [d4] [a0]]" {
+			t.Fatalf("the sample is %s", got)
+		}
+		if got := c.Sample(); got != "6 of 20 rows" {
+			t.Fatalf("it says %q", got)
+		}
+	}
+	if got := compare(t, text, lab.CompareOptions{SampleRows: 50}).Sample(); got != "20 of 20 rows" {
+		t.Errorf("all of it: %q", got)
+	}
+	if got := compare(t, worked, lab.CompareOptions{}).Sample(); got != "" {
+		t.Errorf("the lab's own rows: %q", got)
 	}
 }
 

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
@@ -76,7 +77,7 @@ func (c *Comparison) gather(ctx context.Context, look *Workbench, scans []engine
 		}
 	}
 	for _, sc := range rest {
-		c.Sampled = true
+		c.Sampled, c.sampled[sc.Name] = true, true
 		if err := c.sample(ctx, look, sc, o, at); err != nil {
 			return err
 		}
@@ -143,7 +144,8 @@ func pushOf(sc engine.StreamScan, rb arrow.RecordBatch) ComparePush {
 	return p
 }
 
-// sample reads the first micro-batches of a source.
+// sample reads the first micro-batches of a source. Of each it takes the first rows in the order in which the
+// source plans them; files: the oldest first. So it takes the same whenever the source is the same.
 func (c *Comparison) sample(ctx context.Context, look *Workbench, sc engine.StreamScan, o CompareOptions, at func(int) *CompareInput) error {
 	batches, most := o.SampleBatches, int64(o.SampleRows)
 	if batches <= 0 {
@@ -158,10 +160,11 @@ func (c *Comparison) sample(ctx context.Context, look *Workbench, sc engine.Stre
 	if err != nil {
 		return err
 	}
+	endless := false
 	trigger := engine.AvailableNow() // what is there, so that nothing is waited for
 	switch f := strings.ToLower(sc.Format); f {
 	case "rate", "rate-micro-batch", "rate-per-micro-batch", "socket", "nexmark": // nothing is there: rows come with time
-		trigger = engine.ProcessingTime(300 * time.Millisecond)
+		trigger, endless = engine.ProcessingTime(300*time.Millisecond), true
 	}
 	q, err := df.WriteStream().Format("noop").QueryName("sample_of_"+sc.Name).Option("checkpointLocation", filepath.Join(o.Dir, "sample", sc.Name)).
 		Trigger(trigger).MaxBatches(2 * batches).Start(ctx)
@@ -175,8 +178,12 @@ func (c *Comparison) sample(ctx context.Context, look *Workbench, sc engine.Stre
 		return err
 	}
 	n := 0
-	for b := int64(0); b <= q.Snapshot().Batch && n < batches; b++ {
-		rows, _, kept := q.BatchRows(b)
+	for b := int64(0); b <= q.Snapshot().Batch; b++ {
+		rows, total, kept := q.BatchRows(b)
+		c.Available += total
+		if n >= batches {
+			continue
+		}
 		left := most
 		for _, rb := range rows {
 			if !kept || rb.NumRows() == 0 || left == 0 {
@@ -192,6 +199,9 @@ func (c *Comparison) sample(ctx context.Context, look *Workbench, sc engine.Stre
 		if left < most {
 			n++
 		}
+	}
+	if endless || q.Snapshot().Batch+1 >= int64(2*batches) || ctx.Err() != nil { // it was cut off
+		c.More = true
 	}
 	return nil
 }
@@ -225,8 +235,27 @@ func (c *Comparison) split(how string) error {
 		if err := c.Inputs[i].join(); err != nil {
 			return err
 		}
+		for _, p := range c.Inputs[i].Pushes {
+			if c.sampled[p.Source] {
+				c.Taken += int64(len(p.Rows))
+			}
+		}
 	}
 	return nil
+}
+
+// Sample says in a few words how much of the sources was taken, such as "6 of 20 rows"; "" if all of the input is
+// the lab's own.
+func (c *Comparison) Sample() string {
+	switch {
+	case !c.Sampled:
+		return ""
+	case c.More:
+		return fmt.Sprintf("%d of more than %d rows", c.Taken, c.Available)
+	case c.Available == 1:
+		return fmt.Sprintf("%d of 1 row", c.Taken)
+	}
+	return fmt.Sprintf("%d of %d rows", c.Taken, c.Available)
 }
 
 // join makes one push of all that go to one source: a push is a micro-batch.

@@ -68,7 +68,7 @@ func (r *modesRun) close() error {
 // Info implements screen.ModesRun, as does Feed.
 func (r *modesRun) Info() screen.ModesInfo {
 	c := r.c
-	info := screen.ModesInfo{Query: c.Query, SQL: c.SQL, Names: c.Names, Group: c.Group, Delays: c.Delays, Sampled: c.Sampled}
+	info := screen.ModesInfo{Query: c.Query, SQL: c.SQL, Names: c.Names, Group: c.Group, Delays: c.Delays, Sample: c.Sample()}
 	for i, col := range c.Columns {
 		if col.Refused != nil {
 			info.Refused[i] = asError(col.Refused)
@@ -199,6 +199,10 @@ func (a *app) modes(ctx context.Context, args []string, o screen.ModesOptions) (
 			}
 		}
 	}
+	if t := cmp.Sample(); t != "" {
+		// Beside the table, so that csv and the like stay tables.
+		fmt.Fprintln(a.err, "The input is a sample: "+t+", of each micro-batch the first.")
+	}
 	return a.table("modes", []string{"input", "mode", "batch", "watermark", "state", "dropped", "rows"}, rows, "input", "batch", "state", "dropped")
 }
 
@@ -214,7 +218,8 @@ func (a *app) modesJSON(c *lab.Comparison) {
 		for _, p := range in.Pushes {
 			pushes = append(pushes, map[string]any{"source": p.Source, "columns": p.Columns, "rows": p.Rows, "late": p.Late})
 		}
-		a.json(a.out, map[string]any{"kind": "modesInput", "version": 1, "input": i, "pushes": pushes, "sample": c.Sampled})
+		a.json(a.out, map[string]any{"kind": "modesInput", "version": 1, "input": i, "pushes": pushes, "sample": c.Sampled,
+			"sampleTaken": c.Taken, "sampleOf": c.Available, "sampleMore": c.More})
 		for _, col := range c.Columns {
 			if col.Refused != nil {
 				continue

@@ -4,6 +4,8 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -32,6 +34,28 @@ func TestModesPrintsWhatEachModeSent(t *testing.T) {
 		if code, out := runApp(t, dir, strings.Fields(args)...); code != want {
 			t.Errorf("%s: exit %d, want %d\n%s", args, code, want, out)
 		}
+	}
+}
+
+// Whoever sees a sample is told how much of the source it is.
+func TestModesSaysThatTheInputIsASample(t *testing.T) {
+	dir := t.TempDir()
+	text := "sources:\n  s: {format: csv, path: in, schema: who STRING}\n" +
+		"queries:\n- {queryName: q, sql: \"SELECT who FROM s\", format: memory}\n"
+	for name, text := range map[string]string{"lab.yaml": text, "in/b.csv": "b\nb\nb\nb\n", "in/a.csv": "a\na\na\na\n"} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code, out := runApp(t, dir, "modes", "lab.yaml"); code != 0 || !strings.Contains(out, "a sample: 6 of 8 rows") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	if code, out := runApp(t, dir, "modes", "modes"); code != 0 || strings.Contains(out, "sample") {
+		t.Errorf("exit %d\n%s", code, out)
 	}
 }
 

@@ -37,7 +37,7 @@ type ModesInfo struct {
 	Group   []bool   // columns that name the group of a row; nil: there are no groups
 	Inputs  []ModesInput
 	Delays  []string       // delays of the lab's watermarks; nil: none that can be changed
-	Sampled bool           // the input is a sample
+	Sample  string         // how much of its sources the input is, such as "6 of 20 rows"; "": it is the lab's own
 	Refused [3]*errs.Error // why a mode cannot run; nil if it can
 }
 

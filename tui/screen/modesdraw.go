@@ -121,8 +121,8 @@ func (s *ModesLab) drawInput(v canvas.View, y int) int {
 	}
 	v.Put(1, y, "query", canvas.Muted)
 	q := safe.Text(strings.Join(strings.Fields(s.info.SQL), " "), 400)
-	if s.info.Sampled {
-		q = "on a sample: " + q
+	if t := s.info.Sample; t != "" {
+		q = "on a sample, " + safe.Text(t, 60) + ": " + q
 	}
 	v.Fit(8, y, v.W-9, q, canvas.Text)
 	return y + 1
