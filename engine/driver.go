@@ -243,7 +243,7 @@ func (d *driver) open(ctx context.Context) error {
 	}
 	sink, err := d.p.format.New(sinks.Def{Format: d.p.format.Name, Path: d.p.path, Options: d.p.w.options,
 		PartitionBy: d.p.w.partitionBy, Mode: d.p.mode, QueryName: d.q.name, QueryID: d.q.id, Schema: d.p.node.Schema(), Keys: groupingKeys(d.p.node),
-		Conf: d.conf.Get, Zone: d.conf.zone(), Dir: d.s.workspace, Out: d.s.console(d.q.name), Notice: d.notice,
+		Conf: d.conf.Get, Zone: d.conf.zone(), Dir: d.s.workspace, Out: d.s.console(d.q.name), Notice: d.warn,
 		Durable: d.conf.Get(keyDurability) == "power" && !d.temporary})
 	d.sink = sink
 	if r, ok := sink.(interface{ Restart(context.Context) error }); ok && d.p.mode == sinks.Complete && !d.conf.flag(keyMemoryResume) {
@@ -436,6 +436,12 @@ func (d *driver) pin(stored map[string]string) map[string]string {
 
 func (d *driver) notice(text string) {
 	d.s.streams.bus.post(Event{Time: d.s.now(), Kind: Notice, ID: d.q.id, RunID: d.q.runID, Name: d.q.name, Text: text})
+}
+
+// warn is a notice of the sink, which stays with the run.
+func (d *driver) warn(text string) {
+	d.q.publish(func(s *Snapshot) { s.Warning = text })
+	d.notice(text)
 }
 
 // timed adds the time of f to a duration of the progress.

@@ -38,6 +38,7 @@ type Snapshot struct {
 	Explain      string
 	Planned      bool // a batch was planned in this run
 	OutputNames  []string
+	Warning      string // what the sink said of rows that it does not write; empty: nothing
 }
 
 // Last is the newest progress; nil if there is none.

@@ -22,3 +22,17 @@ func (w *Workbench) Forecast(ctx context.Context, name string, cp *store.Checkpo
 	}
 	return dw.Forecast(ctx, cp, pathOf(path)...)
 }
+
+// Afresh says what stands in the way of a query's rows at its sink if it begins with a new checkpoint; "" if
+// nothing does. See engine.DataStreamWriter.Afresh.
+func (w *Workbench) Afresh(ctx context.Context, name string) (string, error) {
+	q, err := w.Find(name)
+	if err != nil {
+		return "", err
+	}
+	dw, path, err := w.Lab.writer(ctx, w.s, q)
+	if err != nil || q.ToTable.Value != "" {
+		return "", err
+	}
+	return dw.Afresh(pathOf(path)...)
+}

@@ -50,7 +50,8 @@ func TestEditorSavesAndAsksForARestart(t *testing.T) {
 		{Verdict: "refused", What: "operator 0", Was: "2 keys", Now: "3 keys", Text: "Its state does not fit."}}}}
 	d := newDriver(t, 120, 36, b)
 	d.keys("e ctrl+f 2 ctrl+s")
-	d.has("keeps running with the old plan; restart now?", "refused: operator 0 was 2 keys, is 3 keys. Its state", "X starts it")
+	d.has("keeps running with the old plan. Its checkpoint", "refused: operator 0 was 2 keys, is 3 keys. Its state", "y start fresh")
+	d.hasNot("y restart")
 	if !strings.Contains(b.Disk, "outputMode: complete") || b.Adopted != b.Disk {
 		t.Fatal("the file was not saved")
 	}
@@ -60,7 +61,7 @@ func TestEditorSavesAndAsksForARestart(t *testing.T) {
 	}
 	d.hasNot("modified")
 	d.keys("ctrl+r y")
-	if len(b.Done) != 1 || b.Done[0].Verb != screen.Restart || b.Done[0].Query != "clicks_1m" {
+	if len(b.Done) != 1 || b.Done[0].Verb != screen.StartFresh || b.Done[0].Query != "clicks_1m" {
 		t.Errorf("did %v", b.Done)
 	}
 	b.Redefined = nil

@@ -239,6 +239,11 @@ func newCheckpointRemoveCommand(a *app) *cobra.Command {
 			if gone {
 				lines[1] = "The folder " + dir + " is deleted, and cannot be got back."
 			}
+			if w != nil {
+				if sink, err := w.Afresh(cmd.Context(), query); err == nil && sink != "" {
+					lines = append(lines, sink)
+				}
+			}
 			release, err := store.Hold(dir)
 			if err != nil {
 				return err

@@ -178,7 +178,7 @@ func (b *localLab) snapshot(q lab.Query, run *engine.StreamingQuery, refused err
 	}
 	x := run.Snapshot()
 	s.ID, s.RunID, s.Message, s.Since, s.Mode, s.Trigger = x.ID, x.RunID, x.Status.Message, x.StartedAt, x.Mode, triggerWords(x.Trigger)
-	s.Temporary, s.BatchID, s.TriggerEvery = x.Temporary, x.Batch, x.TriggerEvery
+	s.Temporary, s.BatchID, s.TriggerEvery, s.Warning = x.Temporary, x.Batch, x.TriggerEvery, x.Warning
 	if n := len(x.Recent); n > 0 {
 		s.Memory = memoryOf(x.Recent[n-1].Memory)
 		if facts != nil {

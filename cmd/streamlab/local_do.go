@@ -150,6 +150,11 @@ func forkTo(cp *store.Checkpoint, dir string, c screen.Command) error {
 	return cp.CopyTo(filepath.Join(filepath.Dir(dir), name), c.Batch)
 }
 
+// Afresh says what stands in the way of rows at the sink of a query that begins with a new checkpoint.
+func (b *localLab) Afresh(ctx context.Context, query string) (string, error) {
+	return b.w.Afresh(ctx, query)
+}
+
 // stopLooking closes the checkpoint of a stopped query, if it is open for looking.
 func (b *localLab) stopLooking(query string) error {
 	dir, err := b.w.Checkpoint(query)

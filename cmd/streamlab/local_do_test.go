@@ -133,3 +133,44 @@ steps:
 		t.Errorf("%+v", l.Steps)
 	}
 }
+
+// The log of a file sink stays when the checkpoint goes: what the new run does not write is said before and after.
+func TestAFreshStartOverAFolderWithBatchesIsSaid(t *testing.T) {
+	ctx := context.Background()
+	b := opened(t, `
+sources: {lines: {format: text, path: in, options: {maxFilesPerTrigger: 1}}}
+queries:
+  - {queryName: q, from: lines, format: json, path: out, start: false, trigger: {availableNow: true}, options: {checkpointLocation: chk}}
+  - {queryName: m, from: lines, format: memory, start: false}
+`)
+	for _, q := range []string{"q", "m"} {
+		if words, err := b.Afresh(ctx, q); err != nil || words != "" {
+			t.Errorf("%s before a batch: %q, %v", q, words, err)
+		}
+	}
+	if err := b.Do(ctx, screen.Command{Verb: screen.Start, Query: "q"}); err != nil {
+		t.Fatal(err)
+	}
+	b.settle(t, "q")
+	if w := b.Queries()[0].Warning; w != "" {
+		t.Errorf("the first run warns: %q", w)
+	}
+	if words, err := b.Afresh(ctx, "q"); err != nil || !strings.Contains(words, "batches 0 to 2") || !strings.Contains(words, "NOT be written") {
+		t.Errorf("%q, %v", words, err)
+	}
+	files := func() int {
+		l, err := filepath.Glob(filepath.Join(b.w.Lab.Dir, "out", "part-*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(l)
+	}
+	n := files()
+	if err := b.Do(ctx, screen.Command{Verb: screen.StartFresh, Query: "q"}); err != nil {
+		t.Fatal(err)
+	}
+	b.settle(t, "q")
+	if w := b.Queries()[0].Warning; !strings.Contains(w, "batches 0 to 2 of another query") || n == 0 || files() != n {
+		t.Errorf("warning %q; %d files were, %d are", w, n, files())
+	}
+}

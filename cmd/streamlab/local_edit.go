@@ -290,7 +290,7 @@ func (b *localLab) Adopt(ctx context.Context, text string) ([]screen.Redefined, 
 		x := screen.Redefined{Query: r.Query}
 		if r.Err != nil {
 			e := asError(r.Err)
-			x.Refused = true
+			x.Refused, x.Broken = true, true
 			x.Changes = append(x.Changes, screen.PlanChange{Verdict: string(engine.Refused), What: e.Condition, Text: e.Message()})
 		}
 		for _, ch := range r.Changes {

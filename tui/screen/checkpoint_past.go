@@ -40,11 +40,16 @@ func (s *Checkpoint) past(a Action) Effect {
 			Verb: "accept the loss", Name: name,
 			Yes: func() Effect { return changed(Command{Verb: AcceptLoss}, "going back to the newest whole batch") }}}
 	}
-	return Effect{Ask: &Question{Title: "Remove the checkpoint of " + name + "?",
-		Lines: []safe.Line{"The query begins with batch 0 and reads everything again.", "The folder stays beside it as", text(s.info.Location) + ".before-…",
-			"Type the query's name to go on."},
-		Verb: "remove", Name: name,
-		Yes: func() Effect { return changed(Command{Verb: Discard}, "removing the checkpoint of "+name) }}}
+	return askAfresh(s.sh, s.name, func(sink safe.Line) *Question {
+		lines := []safe.Line{"The query begins with batch 0 and reads everything again."}
+		if sink != "" {
+			lines = append(lines, sink)
+		}
+		return &Question{Title: "Remove the checkpoint of " + name + "?",
+			Lines: append(lines, "The folder stays beside it as", text(s.info.Location)+".before-…", "Type the query's name to go on."),
+			Verb:  "remove", Name: name,
+			Yes: func() Effect { return changed(Command{Verb: Discard}, "removing the checkpoint of "+name) }}
+	})
 }
 
 // twice says what the sink may see again.

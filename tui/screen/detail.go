@@ -44,6 +44,9 @@ func (s *Queries) drawDetail(v canvas.View, q *QuerySnapshot) {
 			y++
 		}
 	}
+	if lines := warningLines(q, v.W, 3); len(lines) > 0 && y+len(lines)+4 < v.H {
+		y = drawWarning(v, y, lines)
+	}
 	roomy := v.H >= 14 && q.Error == nil || v.H >= 18
 	if y+4 < v.H {
 		y = s.drawCharts(v, y, q)

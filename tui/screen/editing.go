@@ -182,4 +182,5 @@ type Redefined struct {
 	Query   string
 	Changes []PlanChange // between the new definition and the checkpoint, worst first; nil: it fits
 	Refused bool         // it would not start again
+	Broken  bool         // nor on a new checkpoint
 }

@@ -322,7 +322,8 @@ func (s *Output) Draw(v canvas.View) {
 			}
 		}
 		rule(v, 0, 0, v.W, "Queries › "+s.Crumb(), note, true)
-		body := v.Sub(0, 1, v.W, v.H-1)
+		top := drawWarning(v, 1, warningLines(q, v.W, 3))
+		body := v.Sub(0, top, v.W, v.H-top)
 		switch {
 		case s.err != nil:
 			DrawCard(body, 1, s.err)

@@ -275,15 +275,7 @@ func steer(sh *Shared, a Action, q *QuerySnapshot) (Effect, bool) {
 			},
 		}}, true
 	case Fresh:
-		return Effect{Ask: &Question{
-			Title: "Start " + text(q.Name) + " on a new checkpoint?",
-			Lines: []safe.Line{"Its offsets and its state are forgotten: it reads its source from the start.",
-				"What its sink holds stays, so rows may be there twice."},
-			Verb: "start fresh",
-			Yes: func() Effect {
-				return Effect{Do: &Command{Verb: StartFresh, Query: q.Name}, Toast: text(q.Name) + " starts fresh"}
-			},
-		}}, true
+		return askAfresh(sh, q.Name, func(sink safe.Line) *Question { return freshQuestion(q.Name, sink) }), true
 	case OpenOutput:
 		return Effect{Push: NewOutput(sh, q.Name)}, true
 	case OpenModes:

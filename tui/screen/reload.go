@@ -57,14 +57,31 @@ func askRestart(sh *Shared, list []Redefined) Effect {
 		}
 		lines = append(lines, l)
 	}
-	if r.Refused {
-		lines = append(lines, "Started again it would be refused: X starts it fresh, without its checkpoint.")
-	}
 	rest := func() Effect {
 		if len(list) > 1 {
 			return askRestart(sh, list[1:])
 		}
 		return Effect{}
+	}
+	if r.Broken {
+		lines[0] = text(r.Query) + " keeps running with the old plan. With the new one it cannot start."
+		return Effect{Ask: &Question{Title: text(r.Query) + " cannot restart", Lines: lines, Verb: "keep it running", Yes: rest}}
+	}
+	if r.Refused {
+		lines[0] = text(r.Query) + " keeps running with the old plan. Its checkpoint does not fit the new one."
+		return askAfresh(sh, r.Query, func(sink safe.Line) *Question {
+			q := freshQuestion(r.Query, sink)
+			q.Title = "Start " + text(r.Query) + " fresh with its new plan?"
+			q.Lines = append(lines, q.Lines...)
+			yes := q.Yes
+			q.Yes = func() Effect {
+				e := rest()
+				y := yes()
+				e.Do, e.Toast = y.Do, y.Toast
+				return e
+			}
+			return q
+		})
 	}
 	return Effect{Ask: &Question{Title: "Restart " + text(r.Query) + " with its new plan?", Lines: lines, Verb: "restart", Yes: func() Effect {
 		e := rest()

@@ -174,6 +174,7 @@ type QuerySnapshot struct {
 	Message string    // Spark's status message: "Processing new data"
 	Since   time.Time // when State was entered, or the run began; zero if never started
 	Error   *errs.Error
+	Warning string // of the sink, about rows that this run does not write; empty: none
 
 	Source  string // "kafka clicks, 4 partitions"
 	Sink    string // short: "memory", "delta", "foreachBatch"

@@ -244,7 +244,7 @@ func (b *Bench) Do(_ context.Context, c screen.Command) error {
 		n := *q
 		n.Version++
 		switch c.Verb {
-		case screen.Start, screen.Restart:
+		case screen.Start, screen.Restart, screen.StartFresh:
 			n.State, n.Since, n.Error, n.Message = screen.Running, b.now, nil, "Waiting for next trigger"
 		case screen.StopAfterBatch, screen.StopNow:
 			n.State, n.Message = screen.Stopped, ""
