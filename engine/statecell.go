@@ -157,7 +157,7 @@ func (p KeyPattern) prefix() []byte {
 
 // ParseKey reads a key, or the beginning of one: a JSON array of its first columns, such as
 // ["2026-01-05T12:40:00Z","/home"]. Texts are cast as SQL casts them. A window is its start, a list of start
-// and end, or an object. With open the array need not be finished, and a last text that is not finished
+// and end, or an object. A whole key may also be written as it is displayed, its columns divided by commas. With open the array need not be finished, and a last text that is not finished
 // stands for all that begin with it. Errors: STATE_KEY_MALFORMED.
 func (s *Session) ParseKey(keys types.Schema, text string, open bool) (KeyPattern, error) {
 	var p KeyPattern
@@ -165,6 +165,9 @@ func (s *Session) ParseKey(keys types.Schema, text string, open bool) (KeyPatter
 		return errs.New("STATE_KEY_MALFORMED", "key", text, "problem", problem, "columns", strings.Join(keyNames(keys), ", "))
 	}
 	values, unfinished, err := jsonArray(text, open)
+	if err != nil && !open && !strings.HasPrefix(strings.TrimSpace(text), "[") {
+		values, err = displayedKey(text, len(keys)), nil
+	}
 	if err != nil {
 		return p, malformed(err.Error())
 	}
@@ -186,6 +189,19 @@ func (s *Session) ParseKey(keys types.Schema, text string, open bool) (KeyPatter
 		p.cols, p.begin = append(p.cols, enc), append(p.begin, !whole)
 	}
 	return p, nil
+}
+
+// displayedKey takes a displayed key of at most n columns apart. The last column takes commas that are left over:
+// where texts hold commas, only JSON tells columns apart.
+func displayedKey(text string, n int) []any {
+	var out []any
+	for _, t := range strings.SplitN(text, ",", max(n, 1)) {
+		if len(out) > 0 {
+			t = strings.TrimPrefix(t, " ")
+		}
+		out = append(out, t)
+	}
+	return out
 }
 
 // encodeKeyValue encodes a value of JSON as one of a type; whole is false if it is the first fields of a

@@ -119,6 +119,16 @@ func (l *Lab) addSource(s *engine.Session, src Source, dry bool) error {
 				return l.locate(err, t.Pos)
 			}
 		}
+		if errs.Has(err, "PATH_NOT_FOUND") { // options have no say where `path` is set
+			if at := src.Path.Pos; !at.IsZero() {
+				return l.locate(err, at)
+			}
+			for k, t := range src.Options {
+				if strings.EqualFold(k, "path") {
+					return l.locate(err, t.Pos)
+				}
+			}
+		}
 		if src.Format.Value != "" && (errs.Has(err, "DATA_SOURCE_NOT_FOUND") || errs.Has(err, "UNSUPPORTED_FEATURE")) {
 			return l.locate(err, src.Format.Pos)
 		}

@@ -133,7 +133,6 @@ func newForgetCommand(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&loss, "accept-loss", "", "the batches that are lost, as 9..19")
-	_ = c.MarkFlagRequired("accept-loss") // the flag is there
 	d.flags(c)
 	return c
 }

@@ -190,10 +190,15 @@ func newCheckpointHistoryCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "history [LAB] NAME --key KEY",
 		Short: "Print what the retained batches did to a key, newest first",
-		Long: "KEY is a JSON array of the columns of the key, such as '[\"2026-01-05T12:40:00Z\",\"/home\"]'; the start stands for a\n" +
-			"window. The first columns are enough if only one key begins so.",
+		Long: "KEY is a key as `checkpoint state` prints it, its columns divided by commas: '2026-01-05 12:40:00, /home'. A JSON\n" +
+			"array of the columns is understood too: '[\"2026-01-05T12:40:00Z\",\"/home\"]'; the start stands for a window. The\n" +
+			"first columns are enough if only one key begins so.",
 		Args: between(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if key == "" {
+				return errs.New("LAB_VALUE", "key", "--key", "expected",
+					"a key as checkpoint state prints it, such as '2026-01-05 12:40:00, /home', or a JSON array of its columns")
+			}
 			return a.look(cmd, args, func(x *looking) error {
 				insp, err := x.inspector()
 				if err != nil {
@@ -212,8 +217,7 @@ func newCheckpointHistoryCommand(a *app) *cobra.Command {
 		},
 	}
 	which.flags(c)
-	c.Flags().StringVar(&key, "key", "", "the key, as a JSON array")
-	_ = c.MarkFlagRequired("key") // the flag is there
+	c.Flags().StringVar(&key, "key", "", "the key, as `checkpoint state` prints it or as a JSON array")
 	return c
 }
 

@@ -99,6 +99,7 @@ func TestCheckpointCommandsLook(t *testing.T) {
 	x.want(0, `"batch":1,"change":"set","key":[{"start":"2026-01-05T12:40:00Z","end":"2026-01-05T12:40:10Z"},"/home"],"value":{"count(1)":2,"sum(v)":1}`,
 		q("history", "--key", `["2026-01-05T12:40:00Z","/home"]`, "-o", "jsonl")...)
 	x.want(0, "+1 +2", q("history", "--key", `["2026-01-05T12:40:00Z","/home"]`)...)
+	x.want(0, "+1 +2", q("history", "--key", "2026-01-05 12:40:00, /home")...)
 	x.want(4, "STATE_KEY_NOT_FOUND", q("history", "--key", `["2026-01-05T12:40:00Z","/nowhere"]`)...)
 	x.want(3, "STATE_KEY_MALFORMED", q("history", "--key", `/home`)...)
 	x.want(0, "keys, 2 added, 0 removed, 1 changed", q("diff", "0", "1")...)

@@ -65,6 +65,9 @@ func TestDoorsOfAnOpenLab(t *testing.T) {
 	if _, err := b.Ask(ctx, screen.SparkDoor, "CREATE TABLE t (a INT)", 1); !errs.Has(err, "SQL_DOOR_WRITES") {
 		t.Error(err)
 	}
+	if _, err := b.Ask(ctx, screen.SQLiteDoor, "SELECT * FROM lines", 1); err == nil || !strings.Contains(errs.As(err).Hint, "lines is a source, which is read at the Spark door") {
+		t.Errorf("%+v", err)
+	}
 	if _, err := b.Ask(ctx, screen.SQLiteDoor, "DELETE FROM q", 1); !errs.Has(err, "SQLITE_REFUSED") {
 		t.Error(err)
 	}

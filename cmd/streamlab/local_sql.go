@@ -37,7 +37,11 @@ func (b *localLab) Ask(ctx context.Context, d screen.Door, text string, limit in
 	if d == screen.SparkDoor {
 		return askSpark(ctx, b.w.Session(), text, limit)
 	}
-	return askSQLite(ctx, b.door(), text, limit, b.views())
+	r, err := askSQLite(ctx, b.door(), text, limit, b.views())
+	if err != nil {
+		return r, whereItIs(err, b.w.Current())
+	}
+	return r, nil
 }
 
 // askSQLite asks the memory tables.

@@ -36,7 +36,9 @@ func TestExcerptKeepsThePlaceOfLongAndBinaryLines(t *testing.T) {
 
 func TestMistakesOnTheCommandLineAreRefused(t *testing.T) {
 	lab := filepath.Join(t.TempDir(), "lab.yaml")
-	text := "sources:\n  s: {format: rate}\nqueries:\n- {queryName: q, from: s, format: noop, options: {checkpointLocation: c}}\n"
+	text := "sources:\n  s: {format: rate}\nqueries:\n- {queryName: q, from: s, format: noop, options: {checkpointLocation: c}}\n" +
+		"- {queryName: f, from: s, format: json, path: out/f, start: false, options: {checkpointLocation: d}}\n" +
+		"- {queryName: m, from: s, format: memory, start: false, options: {checkpointLocation: e}}\n"
 	if err := os.WriteFile(lab, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -81,6 +83,15 @@ func TestMistakesOnTheCommandLineAreRefused(t *testing.T) {
 		{"sql --spark -c select(1/0)", 1, "DIVIDE_BY_ZERO"},
 		{"sql --spark -c select(nope)", 1, "UNRESOLVED_COLUMN"},
 		{"sql LAB -c selec", 1, "SQLITE_ERROR"},
+		{"sql LAB -c values(1),(nope)", 1, "SQLITE_ERROR"},
+		{"sql LAB -c with/**/a/**/as(select*from/**/f)select*from/**/a", 1, "f writes json to out/f. The lab's sources"},
+		{"sql LAB -c select*from/**/F_latest", 1, "--door spark"},
+		{"sql LAB -c select*from/**/main.q", 1, "q writes noop"},
+		{"sql LAB -c select*from/**/m", 1, "comes with its first batch"},
+		{"sql LAB -c select*from/**/s", 1, "s is a source"},
+		{"sql LAB -c select*from/**/nowhere", 1, "Tables at this door are"},
+		{"checkpoint history LAB q", 2, "as checkpoint state prints it"},
+		{"checkpoint forget LAB q", 2, "--accept-loss"},
 		{"explain LAB q -o csv", 0, "part,text\n"},
 	} {
 		var out strings.Builder

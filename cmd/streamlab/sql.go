@@ -99,9 +99,10 @@ func (a *app) statements(texts, files []string) ([]string, error) {
 func (a *app) sqliteSQL(ctx context.Context, args, statements []string) error {
 	dir := ".streamlab"
 	views := []memory.View{storedEvents(dir, "")}
+	var l *lab.Lab
 	if len(args) == 1 {
-		l, err := a.load(args[0])
-		if err != nil {
+		var err error
+		if l, err = a.load(args[0]); err != nil {
 			return err
 		}
 		dir = filepath.Join(l.Dir, ".streamlab")
@@ -111,7 +112,7 @@ func (a *app) sqliteSQL(ctx context.Context, args, statements []string) error {
 	for _, s := range statements {
 		ans, err := door.Ask(ctx, memory.Question{Text: s, Guarded: true, Views: views})
 		if err != nil {
-			return statementError{err}
+			return statementError{whereItIs(err, l)}
 		}
 		rows := make([][]string, len(ans.Rows))
 		for i, r := range ans.Rows {
