@@ -198,7 +198,14 @@ func (d *driver) foreseeRefusal(ctx context.Context, f *Forecast) {
 func (f *Forecast) words(p *prepared) (out []string) {
 	add := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
 	if f.Refused != nil && !f.Later {
-		add("The restart is refused: %s.", strings.TrimSuffix(f.Refused.Message(), "."))
+		if errs.Has(f.Refused, "SOURCE_FOLDER_CHANGED") { // it starts, and ends before a batch
+			add("The restart fails: %s.", strings.TrimSuffix(f.Refused.Message(), "."))
+		} else {
+			add("The restart is refused: %s.", strings.TrimSuffix(f.Refused.Message(), "."))
+		}
+		if f.Refused.Hint != "" {
+			add("%s", f.Refused.Hint)
+		}
 		return append(out, f.changeWords()...)
 	}
 	switch {

@@ -14,6 +14,7 @@ import (
 
 	"streamlab/engine/exec"
 	"streamlab/errs"
+	"streamlab/sources/files"
 	"streamlab/sql/plan"
 	"streamlab/store"
 )
@@ -171,9 +172,28 @@ func (d *driver) changedSources(was, now planRecord, add func(Verdict, string, s
 		case kindA != kindB:
 			refuse(what, a, b, errs.New("SOURCE_SET_CHANGED", "stored", a, "current", b))
 		case pathA != pathB:
+			if err := d.sourceGoesOn(i, was); err != nil {
+				refuse(what, a, b, err)
+				continue
+			}
 			add(Undefined, what, a, b, "The last batch is asked for again at the new place, which may not have it.")
 		}
 	}
+}
+
+// sourceGoesOn asks the log of source k whether the source can go on from it at the place that it has now. Only
+// folders of files know that beforehand.
+func (d *driver) sourceGoesOn(k int, was planRecord) error {
+	st := d.sources[k].stream
+	o, ok := st.Open.(*opening)
+	if !ok {
+		return nil
+	}
+	switch strings.ToLower(st.Format) {
+	case "text", "json", "csv", "parquet", "binaryfile":
+		return files.GoesOn(d.definition(k, st, o, was))
+	}
+	return nil
 }
 
 // changedSink judges another sink by the table of Spark's guide.

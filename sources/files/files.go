@@ -250,11 +250,8 @@ func (s *Source) open() error {
 			return err
 		}
 	}
-	// Spark asks for the last batch again, and finds files that lie outside.
-	for _, f := range last {
-		if root := strings.TrimSuffix(s.list.path, "/") + "/"; !s.list.glob && !strings.HasPrefix(f.path, root) {
-			return errs.New("SOURCE_FOLDER_CHANGED", "path", s.list.path, "file", f.path)
-		}
+	if err := s.outside(last); err != nil {
+		return err
 	}
 	if s.counter >= 0 { // and plans it with the columns of now
 		if err := s.readable(); err != nil && (errs.Has(err, "UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE") || errs.Has(err, "_LEGACY_ERROR_TEMP_1290")) {
@@ -268,6 +265,38 @@ func (s *Source) open() error {
 	}
 	s.opened = true
 	return nil
+}
+
+// outside refuses files of the last batch that the folder does not have: Spark asks for that batch again, and
+// finds that they lie elsewhere.
+func (s *Source) outside(last []file) error {
+	for _, f := range last {
+		if root := strings.TrimSuffix(s.list.path, "/") + "/"; !s.list.glob && !strings.HasPrefix(f.path, root) {
+			return errs.New("SOURCE_FOLDER_CHANGED", "path", s.list.path, "file", f.path)
+		}
+	}
+	return nil
+}
+
+// GoesOn says whether a source of the definition can go on from its log, as far as the log's newest entry tells.
+// It reads no file and writes nothing. Errors: SOURCE_FOLDER_CHANGED, those of the log.
+func GoesOn(def sources.Def) error {
+	if hasGlob(def.Path) {
+		return nil
+	}
+	_, newest, ok, err := def.Log.Latest()
+	if err != nil || !ok {
+		return err
+	}
+	s := &Source{movedFrom: def.MovedFrom, movedTo: def.MovedTo}
+	if s.list.path = strings.TrimSuffix(def.Path, "/"); s.list.path == "" {
+		s.list.path = "/"
+	}
+	last, err := s.parseEntry(newest)
+	if err != nil {
+		return err
+	}
+	return s.outside(last)
 }
 
 func ascii(b []byte) bool {
