@@ -52,7 +52,8 @@ type ComparePush struct {
 	Source  string
 	Columns []string
 	Rows    [][]string
-	Late    []bool // rows that are older than the newest of an input before, by the source's watermark column
+	Late    []bool   // rows that are older than the newest of an input before, by the source's watermark column
+	Times   []string // of the rows, by that column; nil without one
 
 	rb arrow.RecordBatch
 }

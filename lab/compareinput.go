@@ -307,13 +307,14 @@ func (c *Comparison) markLate() {
 		}
 		for j := range c.Inputs[i].Pushes {
 			p := &c.Inputs[i].Pushes[j]
-			p.Late = make([]bool, len(p.Rows))
+			p.Late, p.Times = make([]bool, len(p.Rows)), nil
 			col := c.eventTime[p.Source]
 			if col < 0 {
 				continue
 			}
 			for k, r := range p.Rows {
 				t := r[col] // timestamps as text sort as the times do
+				p.Times = append(p.Times, t)
 				p.Late[k] = t != "NULL" && t < before[p.Source]
 				if t != "NULL" && t > newest[p.Source] {
 					newest[p.Source] = t

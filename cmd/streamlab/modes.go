@@ -82,6 +82,11 @@ func (r *modesRun) Info() screen.ModesInfo {
 					row = append([]string{p.Source + ":"}, row...)
 				}
 				x.Rows, x.Late = append(x.Rows, row), append(x.Late, p.Late[k])
+				t := ""
+				if k < len(p.Times) {
+					t = p.Times[k]
+				}
+				x.Times = append(x.Times, t)
 			}
 		}
 		info.Inputs = append(info.Inputs, x)

@@ -24,6 +24,8 @@ type CrashLab struct {
 	said  bool // the last run was predicted
 	busy  bool
 	err   *errs.Error
+
+	top, rest, room int // first line of the check's text that is shown, how far it can move, lines that are shown
 }
 
 // NewCrashLab makes the screen; it begins with a foreachBatch that dies after the sink wrote.
@@ -89,7 +91,7 @@ func (s *CrashLab) Handle(a Action) Effect {
 		return Effect{}
 	}
 	plan := b.CrashPlan()
-	clear := func() { s.last, s.err, s.guess, s.urged = nil, nil, 0, false }
+	clear := func() { s.last, s.err, s.guess, s.urged, s.top = nil, nil, 0, false, 0 }
 	switch a {
 	case Left, Up, PrevPane:
 		s.point = (s.point + len(plan.Points) - 1) % len(plan.Points)
@@ -103,6 +105,10 @@ func (s *CrashLab) Handle(a Action) Effect {
 	case Last:
 		s.point = len(plan.Points) - 1
 		clear()
+	case PageDown, HalfDown:
+		s.top = min(s.rest, s.top+max(1, s.room-1))
+	case PageUp, HalfUp:
+		s.top = max(0, s.top-max(1, s.room-1))
 	case NextSink:
 		s.sink = (s.sink + 1) % len(plan.Sinks)
 		clear()
@@ -220,7 +226,9 @@ func (s *CrashLab) Draw(v canvas.View) {
 		v.Fit(1, y, v.W-2, "This sink does not pass "+text(point.Name)+": the query ran through. ← → chooses another point.", canvas.Text)
 		y++
 	default:
-		y = s.drawRuns(v, y)
+		if !s.folded(v) {
+			y = s.drawRuns(v, y)
+		}
 		if y+3 < v.H {
 			y++
 		}
@@ -259,7 +267,7 @@ func (s *CrashLab) score() safe.Line {
 	if total == 0 {
 		return ""
 	}
-	return f("%d of %d right so far", right, total)
+	return f("%d of %d right so far, in all labs", right, total)
 }
 
 // drawProtocol is the life of a batch with a mark at the crash point.
@@ -358,6 +366,26 @@ func (s *CrashLab) drawCheck(v canvas.View, y int, sink CrashSink) int {
 			note = "you were right"
 		}
 	}
+	kept := safe.Line("kept")
+	if !r.Kept {
+		kept = "BROKEN"
+	}
+	lines := widget.Wrap("Promise of the sink: "+text(r.Promise)+", "+kept+". "+safe.Text(r.Why, 600), v.W-3)
+	s.room = max(0, v.H-y-2)
+	from, over := s.top, max(0, len(lines)-s.room)
+	if s.rest = over; s.folded(v) { // the table is away, which was the first step
+		from, s.rest = from-1, over+1
+	} else if v.H < 20 && over > 0 {
+		s.rest = over + 1
+	}
+	s.top = min(s.top, s.rest)
+	from = min(from, over)
+	if s.rest > 0 {
+		if note != "" {
+			note += " · "
+		}
+		note += f("line %d of %d, pgup pgdn", min(from+s.room, len(lines)), len(lines))
+	}
 	rule(v, 0, y, v.W, "check", note, false)
 	y++
 	st := canvas.OK
@@ -367,19 +395,16 @@ func (s *CrashLab) drawCheck(v canvas.View, y int, sink CrashSink) int {
 	v.Put(1, y, "source rows "+widget.Count(r.SourceRows)+"   sink rows "+widget.Count(r.SinkRows)+"   duplicates "+
 		widget.Count(r.Duplicates)+"   lost "+widget.Count(r.Lost), st)
 	y++
-	kept := safe.Line("kept")
-	if !r.Kept {
-		kept = "BROKEN"
-	}
-	for _, l := range widget.Wrap("Promise of the sink: "+text(r.Promise)+", "+kept+". "+safe.Text(r.Why, 600), v.W-3) {
-		if y < v.H {
-			v.Put(1, y, l, canvas.Text)
-		}
+	for _, l := range lines[from:min(len(lines), from+s.room)] {
+		v.Put(1, y, l, canvas.Text)
 		y++
 	}
 	_ = sink
 	return y
 }
+
+// folded says that the table of the runs makes room for the text below it, as it must on the smallest screens.
+func (s *CrashLab) folded(v canvas.View) bool { return v.H < 20 && s.top > 0 }
 
 // drawDoubled lists rows that the sink holds more than once.
 func (s *CrashLab) drawDoubled(v canvas.View) {

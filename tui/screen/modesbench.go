@@ -45,6 +45,8 @@ type ModesInfo struct {
 type ModesInput struct {
 	Rows [][]string
 	Late []bool // older than the newest row of an input before
+	// Times are what the rows are older or newer by, as timestamps are printed; nil or "": not known.
+	Times []string
 }
 
 // ModesStep is what one input did, by mode: append, update, complete.

@@ -77,6 +77,7 @@ func (s *ModesLab) drawInput(v canvas.View, y int) int {
 	from := max(0, s.at-1)
 	put := func(y, i int) {
 		in := &s.info.Inputs[i]
+		order := orderOf(in, s.steps[i])
 		mark, st := safe.Line("✓"), canvas.OK
 		if i == s.at {
 			mark, st = "▸", canvas.Accent|canvas.Bold
@@ -86,8 +87,8 @@ func (s *ModesLab) drawInput(v canvas.View, y int) int {
 		for k, r := range in.Rows {
 			t := safe.Text(s.cut.cut(strings.Join(r, " ")), 60)
 			rs := canvas.Text
-			if in.Late[k] {
-				t, rs = t+" (late)", canvas.Warn
+			if order[k] != "" {
+				t, rs = t+" ("+order[k]+")", canvas.Warn
 			}
 			if k < len(in.Rows)-1 {
 				t += ","
@@ -369,7 +370,7 @@ func (s *ModesLab) drawNotice(v canvas.View) {
 	note := safe.Line("")
 	if p, ok := s.sh.Bench.(Predictor); ok {
 		if right, total := p.Score(); total > 0 {
-			note = f("%d of %d predictions right", right, total)
+			note = f("%d of %d predictions right, in all labs", right, total)
 		}
 	}
 	rule(v, 0, 0, v.W, "what to notice", note, false)

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"streamlab/internal/safe"
@@ -178,11 +179,51 @@ func whyColumn(info *ModesInfo, steps []ModesStep, at, mode int, cut stampCutter
 		if d := droppedOf(c); d > 0 {
 			t += " " + tooLate(d) + "."
 		} else if lateIn(info, at) && n > 0 {
-			t += " The late row counts: its window was open."
+			t += " The row that is out of order counts: its window was open."
 		}
 		return safe.Line(strings.TrimSpace(string(t)))
 	}
 	return "Sends the whole result every time. It drops nothing and lets no state go: " + widget.Plural(c.StateRows, "row") + " now."
+}
+
+// orderOf says of the rows of an input what their time makes of them, "" of most: a row is late when it was dropped.
+// One whose window is still open under the watermark is only out of order. Where the step dropped fewer than there
+// are rows behind the watermark, the oldest were dropped; of the others no more is known than where they are.
+func orderOf(in *ModesInput, step ModesStep) []safe.Line {
+	out := make([]safe.Line, len(in.Rows))
+	dropped, mark := int64(0), ""
+	for i := range step.Columns {
+		c := &step.Columns[i]
+		dropped = max(dropped, droppedOf(c))
+		for _, b := range c.Batches {
+			if b.Dropped > 0 {
+				mark = max(mark, b.Watermark)
+			}
+		}
+	}
+	time := func(k int) string {
+		if k < len(in.Times) {
+			return in.Times[k]
+		}
+		return ""
+	}
+	var behind []int
+	for k := range in.Rows {
+		if !in.Late[k] {
+			continue
+		}
+		out[k] = "out of order"
+		if dropped > 0 && (mark == "" || time(k) <= mark) {
+			behind = append(behind, k)
+		}
+	}
+	slices.SortStableFunc(behind, func(a, b int) int { return strings.Compare(time(a), time(b)) })
+	for i, k := range behind {
+		if out[k] = "late"; int64(i) >= dropped {
+			out[k] = "behind the watermark"
+		}
+	}
+	return out
 }
 
 func lateIn(info *ModesInfo, at int) bool {
