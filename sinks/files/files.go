@@ -251,10 +251,21 @@ func (s *sink) discard(id int64, files []codec.SinkFile) {
 	}
 }
 
-// AddBatch writes the files of the batch, then its log entry. Errors: OUTPUT_DISK_FULL, OUTPUT_NOT_WRITABLE, those
-// of the rows.
+// AddBatch writes the files of the batch, then its log entry. Errors: OUTPUT_DISK_FULL, OUTPUT_NOT_WRITABLE,
+// OUTPUT_FOLDER_GONE, those of the rows.
 func (s *sink) AddBatch(ctx context.Context, b sinks.Batch) error {
-	return vfs.Named(s.def.Path, s.add(ctx, b))
+	return vfs.Named(s.def.Path, s.gone(s.add(ctx, b)))
+}
+
+// gone names the error of a folder, or of its log, that was removed after the query had begun to write there.
+func (s *sink) gone(err error) error {
+	if s.latest == -2 || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if _, serr := s.fs.Stat(filepath.Join(s.def.Path, codec.SinkLogDir)); !errors.Is(serr, fs.ErrNotExist) {
+		return err
+	}
+	return errs.Wrap(err, "OUTPUT_FOLDER_GONE", "path", s.def.Path)
 }
 
 func (s *sink) add(ctx context.Context, b sinks.Batch) error {
