@@ -137,7 +137,8 @@ func (d *driver) changes() (out []Change, err error) {
 	if committed {
 		d.changedSources(was, now, add, refuse)
 		if err := compareOperators(was.Operators, now.Operators, d.conf.flag(keySchemaCheck)); err != nil {
-			refuse("stateful operators", operatorList(was.Operators), operatorList(now.Operators), err)
+			before, after := operatorWords(was.Operators, now.Operators)
+			refuse("stateful operators", before, after, err)
 		}
 		if was.Mode != now.Mode {
 			add(Undefined, "output mode", was.Mode, now.Mode, "The state goes on; the sink sees rows of another meaning from the next batch on.")

@@ -128,6 +128,8 @@ func TestRestartJudgesEveryChange(t *testing.T) {
 				}
 			} else if len(changes) == 0 || changes[0].Verdict != c.verdict || changes[0].What != c.what {
 				t.Errorf("changes %+v, want %s of %s", changes, c.verdict, c.what)
+			} else if c.verdict == engine.Refused && changes[0].Was == changes[0].Now {
+				t.Errorf("both were and are %s", changes[0].Was)
 			} else if c.condition != "" && !errs.Has(changes[0].Err, c.condition) {
 				t.Errorf("refused by %v, want %s", changes[0].Err, c.condition)
 			}
