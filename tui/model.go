@@ -620,7 +620,7 @@ func (m *model) quit() tea.Cmd {
 	}
 	m.push(&confirm{q: screen.Question{
 		Title: "Quit streamlab?",
-		Lines: []safe.Line{words, "They stop after their batches; the next start goes on after those."},
+		Lines: []safe.Line{words, "They stop after their batches.", screen.WhatStays(m.sh.Queries)},
 		Verb:  "stop and quit",
 	}, yes: m.closeAndQuit})
 	return nil

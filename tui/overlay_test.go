@@ -34,7 +34,7 @@ func TestTheLabsSayWhereIsWrittenWhateverThePath(t *testing.T) {
 		b.SetLab(l)
 		d := newDriver(t, size[0], size[1], b)
 		d.keys("4")
-		d.has("3 queries of shop-demo running.", "Nothing is written outside …", "/shop-demo/.streamlab.")
+		d.has("3 queries of shop-demo running.", "Written: …", "shop-demo/.streamlab and the paths of sinks.")
 	}
 }
 

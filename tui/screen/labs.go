@@ -208,8 +208,32 @@ func (s *Labs) open(path string, title safe.Line) Effect {
 	}
 	return Effect{Ask: &Question{Title: "Open " + title + "?",
 		Lines: []safe.Line{widget.Plural(int64(running), "query") + " of " + text(s.sh.Lab.Name) + " will stop after the batch.",
-			"Their checkpoints stay: opening the lab again goes on from there."},
+			WhatStays(s.sh.Queries)},
 		Verb: "open", Yes: func() Effect { return s.reallyOpen(path) }}}
+}
+
+// WhatStays says of queries that are about to be stopped where they go on when they are started again.
+func WhatStays(queries []*QuerySnapshot) safe.Line {
+	running, gone := 0, []string(nil)
+	for i := range queries {
+		if q := queries[i]; q.State.Active() {
+			running++
+			if q.Temporary {
+				gone = append(gone, q.Name)
+			}
+		}
+	}
+	switch len(gone) {
+	case 0:
+		return "Their checkpoints stay: the next start goes on after those batches."
+	case running:
+		return "With temporary checkpoints, which go with the run: the next start begins anew."
+	}
+	verb := " begins anew: its checkpoint is temporary."
+	if len(gone) > 1 {
+		verb = " begin anew: their checkpoints are temporary."
+	}
+	return "The next start goes on after those batches; " + safe.Text(strings.Join(gone, ", "), 200) + safe.Line(verb)
 }
 
 // OpenPath opens a lab without a question, as the command line asks for it; with steps it is shown at its steps
@@ -480,13 +504,10 @@ func (s *Labs) drawList(v canvas.View) {
 		v.Fit(1, y+3, v.W-2, l, canvas.Muted)
 		return
 	}
-	const written = "Nothing is written outside "
-	if whole := l + " " + written + text(folder) + "."; safe.Width(whole) <= v.W-2 {
-		v.Put(1, y+3, whole, canvas.Muted)
-		return
-	}
-	v.Fit(1, y+3, v.W-2, l, canvas.Muted)
-	v.Put(1, y+4, written+tail(text(folder), v.W-2-len(written)-1)+".", canvas.Muted)
+	// Outputs go where the paths of sinks lead, and what a user has learned is kept for all labs together.
+	const written, more = "Written: ", " and the paths of sinks."
+	v.Fit(1, y+3, v.W-2, l+" Progress: your config folder.", canvas.Muted)
+	v.Put(1, y+4, written+tail(text(folder), v.W-2-len(written)-len(more))+more, canvas.Muted)
 }
 
 // tail is the end of a path on w cells: the end tells places apart, the beginning does not.
@@ -730,7 +751,11 @@ func (s *Steps) Draw(v canvas.View) {
 		y := i - from
 		switch st.State {
 		case StepSeen:
-			list.Put(1, y, "✓", canvas.OK)
+			m, ms := safe.Line("✓"), canvas.OK
+			if st.Said != "" { // seen, and nobody judged what was said
+				m, ms = "•", canvas.Muted
+			}
+			list.Put(1, y, m, ms)
 		case StepRunning:
 			list.Put(1, y, "◌", canvas.Accent)
 		case StepFailed:

@@ -55,6 +55,10 @@ func (s *Steps) stepLines(st Step, w int) (out []stepLine) {
 	para("seen", st.Found, found)
 	if st.State == StepSeen {
 		para("answer", st.Answer, canvas.Title|canvas.Bold)
+		if st.Said != "" && st.Answer != "" {
+			out = out[:len(out)-1]
+			para("", "You compare it with what you said: an open question is not judged.", canvas.Muted)
+		}
 	}
 	switch {
 	case st.State == StepRunning:

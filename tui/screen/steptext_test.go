@@ -25,6 +25,17 @@ func TestTheAnswerOfAStepIsInSight(t *testing.T) {
 	if f := frame(); !strings.Contains(f, "Forty-two.") || strings.Contains(f, "Begin.") || !strings.Contains(f, "pgup pgdn") {
 		t.Errorf("the answer is out of sight:\n%s", f)
 	}
+	if strings.Contains(frame(), "not judged") || !strings.Contains(frame(), "✓") {
+		t.Errorf("nothing was said, and all the same it is weighed:\n%s", frame())
+	}
+	sh.Lab.Steps[0].Said = "forty"
+	frame()
+	s.Handle(PageDown)
+	if f := frame(); !strings.Contains(f, "You compare it") || strings.Contains(f, "✓") {
+		t.Errorf("an open answer looks like a right one:\n%s", f)
+	}
+	sh.Lab.Steps[0].Said = ""
+	s.Handle(PageUp)
 	s.Handle(PageUp)
 	s.Handle(PageUp)
 	if f := frame(); !strings.Contains(f, "Begin.") {
