@@ -147,15 +147,31 @@ func (p *prompt) draw(v canvas.View, _ *model) {
 		w = min(76, v.W-4)
 	}
 	label := widget.Wrap(p.p.Label, w-4)
-	b := box(v, w, 4+len(label), p.p.Title, "", "enter done   esc no change")
+	foot, h := safe.Line("enter done   esc no change"), 4+len(label)
+	about := p.p.Next != nil && p.p.About != nil
+	if p.p.Next != nil {
+		foot = "↑↓ choose   " + foot
+	}
+	if about {
+		h++
+	}
+	b := box(v, w, h, p.p.Title, "", foot)
 	for i, l := range label {
 		b.Put(0, i, l, canvas.Muted)
 	}
 	b.Put(0, len(label), ">", canvas.Accent|canvas.Bold)
 	p.ed.Draw(b.Sub(2, len(label), b.W-2, 1), true, false, nil)
+	if about {
+		b.Fit(2, len(label)+1, b.W-2, p.p.About(p.ed.Text()), canvas.Muted)
+	}
 }
 
 func (p *prompt) key(m *model, k widget.Key) tea.Cmd {
+	switch by := map[string]int{"up": -1, "down": 1}[k.Name]; {
+	case by != 0 && p.p.Next != nil:
+		p.ed.Set(p.p.Next(p.ed.Text(), by))
+		return nil
+	}
 	switch k.Name {
 	case "esc":
 		m.close()

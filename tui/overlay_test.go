@@ -57,3 +57,12 @@ func (g running) Open(ctx context.Context, path string) (screen.Workbench, error
 	}
 	return w, err
 }
+
+// The arrow keys go through the templates; a folder that the user named stays.
+func TestTheTemplatesOfANewLabAreChosenByArrows(t *testing.T) {
+	d := newDriver(t, 120, 36, screentest.New()).keys("4 a")
+	d.has("rate my-rate", "rows from the clock", "queries start unless", "↑↓ choose")
+	d.keys("down").has("csv my-csv")
+	d.keys("up up").has("delta my-delta")
+	d.keys("down backspace backspace backspace backspace").text("x").keys("down").has("csv my-x")
+}

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"streamlab/errs"
@@ -166,12 +167,23 @@ func (s *Labs) newLab() Effect {
 	if !ok {
 		return Effect{Toast: "no labs can be made here"}
 	}
+	list := m.Templates()
 	var names []string
-	for _, t := range m.Templates() {
+	for _, t := range list {
 		names = append(names, t.Name)
 	}
-	return Effect{Input: &Prompt{Title: "New lab", Label: "from " + safe.Text(strings.Join(names, ", "), 60) + ", or a lab of the list; a folder may follow",
-		Text: names[0] + " my-" + names[0], Done: func(t string) Effect {
+	return Effect{Input: &Prompt{Title: "New lab", Label: "from " + safe.Text(strings.Join(names, ", "), 60) +
+		", or a lab of the list; a folder may follow. Enter makes it and opens it; its queries start unless the file says start: false.",
+		Text: names[0] + " my-" + names[0], Next: func(t string, by int) string { return nextTemplate(names, t, by) },
+		About: func(t string) safe.Line {
+			for i, w := 0, strings.Fields(t); i < len(list) && len(w) > 0; i++ {
+				if list[i].Name == w[0] {
+					return text(list[i].About)
+				}
+			}
+			return ""
+		},
+		Done: func(t string) Effect {
 			words := strings.Fields(t)
 			if len(words) == 0 || len(words) > 2 {
 				return Effect{Toast: "a template, and a folder if you like"}
@@ -187,6 +199,24 @@ func (s *Labs) newLab() Effect {
 				}
 			}}}}
 		}}}
+}
+
+// nextTemplate puts the template that follows that of t, in a circle, in its place. The folder follows the template
+// unless the user has named another.
+func nextTemplate(names []string, t string, by int) string {
+	w := strings.Fields(t)
+	at := -1
+	if len(w) > 0 {
+		at = slices.Index(names, w[0])
+	}
+	if at < 0 && by < 0 {
+		at = 0
+	}
+	name := names[(at+by+len(names))%len(names)]
+	if len(w) == 2 && w[1] != "my-"+w[0] {
+		return name + " " + w[1]
+	}
+	return name + " my-" + name
 }
 
 // isOpen reports whether e is the opened lab. A shipped lab goes by its name, since it runs in a copy.

@@ -216,6 +216,11 @@ type Prompt struct {
 	Title, Label safe.Line
 	Text         string
 	Done         func(text string) Effect
+
+	// Next gives the proposal that follows a text, by 1 or -1, on the arrow keys; nil: there are no proposals.
+	Next func(text string, by int) string
+	// About says what a text means; nil: nothing is said. Only asked where Next is set.
+	About func(text string) safe.Line
 }
 
 // A Viewer shows text in an overlay.
