@@ -17,12 +17,12 @@ import (
 	"streamlab/internal/pty"
 )
 
-// probeLatency measures the budgets of the screens (tui.md 10) on the built program, on a pseudo terminal of 200 by
-// 50. What costs rows of a stream is measured by the probe "open", what an idle program costs by "idle".
+// probeLatency measures all budgets of the screens (tui.md 10) on the built program, on a pseudo terminal of 200 by
+// 50. The last two are the probes "idle" and "open".
 func probeLatency(ctx context.Context, p Probing) ([]Figure, error) {
 	var out []Figure
 	var failed error
-	for _, part := range []func(context.Context, Probing) ([]Figure, error){latencyFlow, latencyStart, latencyPages, latencyReplay, latencyTen} {
+	for _, part := range []func(context.Context, Probing) ([]Figure, error){latencyFlow, latencyStart, latencyPages, latencyReplay, latencyTen, probeIdle, probeOpen} {
 		dir, err := os.MkdirTemp(p.Scratch, "part-")
 		if err != nil {
 			return out, err
