@@ -240,3 +240,45 @@ func TestContinuousFromTopicToTopic(t *testing.T) {
 		}
 	}
 }
+
+// An answer of the broker that serves several micro-batches keeps its records: the buffers of one partition are not
+// those that another one reads into. The records of one partition are longer, so that its answers end earlier.
+func TestOneAnswerServesManyMicroBatches(t *testing.T) {
+	b := startBroker(t, broker.Port(freePort(t)), broker.Folder(t.TempDir()))
+	defer b.Close()
+	makeTopic(t, b.Addr(), "t")
+	const rows = 6000
+	value := func(i int) string { return fmt.Sprintf("%05d", i) + strings.Repeat("x", i%2*50) }
+	cl := wire.New(wire.Config{Servers: []string{b.Addr()}})
+	defer cl.Close()
+	for first := 0; first < rows; first += 300 {
+		for p := range 2 {
+			var records wire.Builder
+			for i := first + p; i < first+300; i += 2 {
+				records.Add(nil, []byte(value(i)), nil, 1)
+			}
+			raw, err := records.Finish(0)
+			if err == nil {
+				_, err = cl.Produce(context.Background(), wire.TopicPartition{Topic: "t", Partition: int32(p)}, raw, -1, time.Second)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c := &collected{come: make(chan struct{}, 1)}
+	_, df := kafkaQuery(t, b.Addr(), map[string]string{"maxOffsetsPerTrigger": "40", "kafka.max.partition.fetch.bytes": "30000"})
+	q, err := df.WriteStream().EachBatch(c.take).Start(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := c.want(t, rows)
+	if err := q.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range got {
+		if v != value(i) {
+			t.Fatalf("row %d is %s: a record was lost or read twice", i, v)
+		}
+	}
+}

@@ -98,7 +98,7 @@ func (p *part) fetch(ctx context.Context, rows *rows, b *buffers) error {
 	}()
 	next, progress := p.from, time.Now()
 	f, have := p.rest.take(p.tp, next)
-	spare := f.Buffer // free when f was walked
+	left, spare := have, f.Buffer // free when f was walked
 	for next < p.until {
 		var err error
 		if !have && ahead != nil && ahead.Offset() == next {
@@ -140,9 +140,10 @@ func (p *part) fetch(ctx context.Context, rows *rows, b *buffers) error {
 		if next, rest, err = p.walk(f, next, rows, &b.unpacked); err != nil {
 			return err
 		}
-		if next >= p.until && p.rest.keep(p.tp, p.until, f, rest) {
-			b.answer, spare = spare, nil
+		if next >= p.until && p.rest.keep(p.tp, p.until, f, rest) && !left {
+			b.answer, spare = spare, nil // what was left before, unless that is what is left again
 		}
+		left = false
 		if next > before {
 			progress = time.Now()
 		} else if len(f.Records) > 0 && len(f.Records) >= int(req.MaxBytes) {
