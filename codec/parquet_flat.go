@@ -182,27 +182,35 @@ func (c *flatColumn) unpackPage(dst []byte, at int64, size, full int, plain bool
 // seek begins at a row of the chunk.
 func (c *flatColumn) seek(row int64) error {
 	for {
-		h, body, err := c.walk.next()
+		h, body, err := c.dataPage()
 		if err != nil {
-			return ended(err)
+			return err
+		}
+		if row < int64(h.values) {
+			if err = c.open(h, body); err == nil {
+				err = c.pass(int(row))
+			}
+			return err
+		}
+		if row -= int64(h.values); row == 0 && h.values > 0 {
+			return nil // the next page is the first
+		}
+	}
+}
+
+// dataPage is the next page of values; a dictionary before it is read.
+func (c *flatColumn) dataPage() (h pageHead, body int64, err error) {
+	for {
+		if h, body, err = c.walk.next(); err != nil {
+			return h, 0, ended(err)
 		}
 		switch h.kind {
 		case pageDictionary:
-			err = c.dictionary(h, body)
+			if err = c.dictionary(h, body); err != nil {
+				return h, 0, err
+			}
 		case pageData, pageData2:
-			if row >= int64(h.values) {
-				row -= int64(h.values)
-				if row > 0 || h.values == 0 {
-					continue
-				}
-				return nil // the next page is the first
-			}
-			if err = c.open(h, body); err == nil {
-				return c.pass(int(row))
-			}
-		}
-		if err != nil {
-			return err
+			return h, body, nil
 		}
 	}
 }
@@ -218,21 +226,12 @@ func ended(err error) error {
 // more opens the next page with rows.
 func (c *flatColumn) more() error {
 	for {
-		h, body, err := c.walk.next()
-		if err != nil {
-			return ended(err)
-		}
-		switch h.kind {
-		case pageDictionary:
-			err = c.dictionary(h, body)
-		case pageData, pageData2:
-			if h.values == 0 {
-				continue
-			}
-			return c.open(h, body)
-		}
+		h, body, err := c.dataPage()
 		if err != nil {
 			return err
+		}
+		if h.values > 0 {
+			return c.open(h, body)
 		}
 	}
 }

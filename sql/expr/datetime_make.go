@@ -347,9 +347,9 @@ func unitLength(u string) (months, micros int64) {
 	return 0, 1
 }
 
-// counted1 lets an error about an argument count without the unit, which is no argument to Spark; required, unless
+// withoutUnit lets an error about an argument count without the unit, which is no argument to Spark; required, unless
 // it is empty, is what the argument has to be.
-func counted1(err error, required string) error {
+func withoutUnit(err error, required string) error {
 	bad := errs.As(err)
 	if bad == nil || bad.Params["paramIndex"] == "" {
 		return err
@@ -377,13 +377,13 @@ func buildTimestampAdd(c *Call) (Expr, error) {
 	call := *c
 	call.copyArgs()
 	text := callText("timestampadd", c.Args)
-	if err := counted1(call.need(text, 1, tBigInt), ""); err != nil {
+	if err := withoutUnit(call.need(text, 1, tBigInt), ""); err != nil {
 		return nil, err
 	}
 	t := call.Args[2].Type()
 	if t.Kind != types.TimestampNTZ {
 		t = tTimestamp
-		if err := counted1(call.need(text, 2, t), `"(TIMESTAMP OR TIMESTAMP WITHOUT TIME ZONE)"`); err != nil {
+		if err := withoutUnit(call.need(text, 2, t), `"(TIMESTAMP OR TIMESTAMP WITHOUT TIME ZONE)"`); err != nil {
 			return nil, err
 		}
 	}
@@ -433,7 +433,7 @@ func buildTimestampDiff(c *Call) (Expr, error) {
 	call.copyArgs()
 	text := callText("timestampdiff", c.Args)
 	for i := 1; i < 3; i++ {
-		if err := counted1(call.need(text, i, tTimestamp), ""); err != nil {
+		if err := withoutUnit(call.need(text, i, tTimestamp), ""); err != nil {
 			return nil, err
 		}
 	}

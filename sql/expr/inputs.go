@@ -122,7 +122,7 @@ to_unix_timestamp unix_timestamp : u | yyyy-MM-dd HH:mm:ss
 to_unix_timestamp unix_timestamp : u S
 max_by min_by : . . i
 histogram_numeric : . i
-rand=rand randn : L
+rand randn : L
 `
 
 // A stated call says what the arguments of a function must be.
