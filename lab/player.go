@@ -141,6 +141,8 @@ func (p *Player) do(ctx context.Context, a Action) error {
 			return err
 		}
 		return os.RemoveAll(dir)
+	case "copyCheckpoint":
+		return p.copyCheckpoint(a.From, a.Query)
 	case "remove":
 		path, err := w.Lab.inside(a.Path)
 		if err != nil {
@@ -163,6 +165,35 @@ func (p *Player) do(ctx context.Context, a Action) error {
 		return vfs.OS.Rename(hidden, path)
 	}
 	return nil
+}
+
+// copyCheckpoint gives one query the checkpoint of another, as far as it is committed. Both must have stopped, and the
+// one that gets it has none yet.
+func (p *Player) copyCheckpoint(from, to string) error {
+	var dirs [2]string
+	for i, name := range []string{from, to} {
+		if q := p.w.Query(name); q != nil && q.IsActive() {
+			return errs.New("LAB_STILL_RUNNING", "name", name)
+		}
+		dir, err := p.w.Checkpoint(name)
+		if err != nil {
+			return err
+		}
+		if dir == "" {
+			return errs.New("LAB_VALUE", "key", "copyCheckpoint", "expected", "queries that keep their checkpoints, and "+name+" has a temporary one")
+		}
+		dirs[i] = dir
+	}
+	if _, err := os.Stat(dirs[1]); err == nil {
+		return errs.New("CHECKPOINT_LOCATION_EXISTS", "path", dirs[1])
+	}
+	cp, err := store.Open(dirs[0], store.Options{})
+	if err != nil {
+		return err
+	}
+	defer cp.Close()
+	_, head := cp.Retained()
+	return cp.CopyTo(dirs[1], head)
 }
 
 // inside is a path below the lab's folder; what would leave it is refused.

@@ -30,8 +30,9 @@ type Lesson struct {
 
 // Action is one entry of `do`. Kind is its key; of the other fields those are set that the kind has.
 type Action struct {
-	Kind   string // start, stop, restart, await, step, feed, sql, crash, advanceClock, deleteCheckpoint, write, remove
-	Query  string // start, stop, restart, await, step, crash, deleteCheckpoint
+	Kind   string // start, stop, restart, await, step, feed, sql, crash, advanceClock, deleteCheckpoint, copyCheckpoint, write, remove
+	Query  string // start, stop, restart, await, step, crash, deleteCheckpoint; copyCheckpoint: the one that gets the copy
+	From   string // copyCheckpoint: the query whose checkpoint is copied
 	Source string // feed
 	Rows   [][]any
 	SQL    Text
@@ -125,6 +126,9 @@ func (d *decoder) action(v *value) Action {
 				d.fail(v.pos, "LAB_MISSING_KEY", "key", "at", "where", "crash")
 			}
 		},
+		"copyCheckpoint": func(v *value) {
+			d.fields("copyCheckpoint", v, map[string]func(*value){"from": d.line("from", &a.From), "query": d.line("query", &a.Query)})
+		},
 		"advanceClock": d.line("advanceClock", &a.By),
 		"remove":       d.line("remove", &a.Path),
 		"write": func(v *value) {
@@ -213,7 +217,10 @@ func (l *Lab) checkSteps(report func(error, errs.Pos)) {
 	for _, s := range l.Steps {
 		for _, a := range s.Do {
 			switch a.Kind {
-			case "start", "stop", "restart", "await", "step", "deleteCheckpoint", "crash":
+			case "start", "stop", "restart", "await", "step", "deleteCheckpoint", "copyCheckpoint", "crash":
+				if a.Kind == "copyCheckpoint" {
+					find("LAB_NO_QUERY", a.From, queries, a.Pos)
+				}
 				find("LAB_NO_QUERY", a.Query, queries, a.Pos)
 				if endless := l.endless(a.Query); a.Kind == "await" && endless != "" {
 					report(errs.New("LAB_AWAITS_ENDLESS", "name", a.Query, "source", endless), a.Pos)

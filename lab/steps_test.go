@@ -60,6 +60,7 @@ queries:
   - {queryName: counts, sql: "SELECT word, count(*) AS n FROM words GROUP BY word", format: memory, outputMode: complete}
   - {queryName: refused, sql: "SELECT word, count(*) AS n FROM words GROUP BY word", format: memory}
   - {queryName: lines, from: words, format: json, path: out/lines, options: {checkpointLocation: chk}}
+  - {queryName: copied, from: words, format: json, path: out/copied, start: false, options: {checkpointLocation: chk2}}
 steps:
 `
 
@@ -76,11 +77,25 @@ func TestStepsShowWhatTheyShould(t *testing.T) {
   - {title: refused, do: [{start: refused}], see: {error: refused, matches: watermark}}
   - {title: files, do: [{step: lines}], see: {files: {path: out/lines/*.json, count: 1}}}
   - {title: again, do: [{deleteCheckpoint: lines}, {restart: lines}, {await: lines}], see: {files: {path: out/lines/*.json, count: 2}}}
+  - title: a copy of the checkpoint
+    do: [{stop: lines}, {copyCheckpoint: {from: lines, query: copied}}, {feed: {source: words, rows: [[owl]]}}, {start: copied}, {await: copied}]
+    see: {batch: copied, rows: [[owl]]}
 `)
-	for i := range 5 {
+	for i := range 6 {
 		found, err := p.Play(context.Background(), i)
 		if err != nil {
 			t.Fatalf("step %d: %v (saw %q)", i, err, found)
+		}
+	}
+	_, p = lesson(t, wordLab+`
+  - {title: a, do: [{start: lines}, {await: lines}, {copyCheckpoint: {from: lines, query: copied}}]}
+  - {title: b, do: [{stop: lines}, {copyCheckpoint: {from: lines, query: copied}}]}
+  - {title: c, do: [{copyCheckpoint: {from: lines, query: copied}}]}
+  - {title: d, do: [{copyCheckpoint: {from: lines, query: counts}}]}
+`)
+	for i, want := range []string{"LAB_STILL_RUNNING", "", "CHECKPOINT_LOCATION_EXISTS", "LAB_VALUE"} {
+		if _, err := p.Play(context.Background(), i); want == "" && err != nil || want != "" && !errs.Has(err, want) {
+			t.Errorf("copyCheckpoint %d: %v, want %s", i, err, want)
 		}
 	}
 }

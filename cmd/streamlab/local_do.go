@@ -221,6 +221,8 @@ func said(s lab.Step) string {
 			out = append(out, "one micro-batch of "+a.Query)
 		case "deleteCheckpoint":
 			out = append(out, "delete the checkpoint of "+a.Query)
+		case "copyCheckpoint":
+			out = append(out, "copy the checkpoint of "+a.From+" to "+a.Query)
 		default:
 			out = append(out, a.Kind+" "+a.Query)
 		}
