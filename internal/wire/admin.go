@@ -13,7 +13,7 @@ import (
 // CreateTopic makes a topic with one replica of each partition and waits until it is led; one that is there
 // already stays as it is. The cluster must have one broker only, as embedded ones have.
 func (c *Cluster) CreateTopic(ctx context.Context, name string, partitions int32) error {
-	m, err := c.anywhere(ctx, &createtopics.Request{TimeoutMs: 10_000,
+	m, err := c.ask(ctx, &createtopics.Request{TimeoutMs: 10_000,
 		Topics: []createtopics.RequestTopic{{Name: name, NumPartitions: partitions, ReplicationFactor: 1}}})
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (c *Cluster) CreateTopic(ctx context.Context, name string, partitions int32
 
 // DeleteTopic removes a topic of a cluster of one broker; the broker may take its time.
 func (c *Cluster) DeleteTopic(ctx context.Context, name string) error {
-	m, err := c.anywhere(ctx, &deletetopics.Request{TimeoutMs: 10_000, TopicNames: []string{name}})
+	m, err := c.ask(ctx, &deletetopics.Request{TimeoutMs: 10_000, TopicNames: []string{name}})
 	if err != nil {
 		return err
 	}

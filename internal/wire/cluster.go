@@ -209,8 +209,18 @@ func (c *Cluster) Retry(ctx context.Context, wait time.Duration, f func() error)
 	}
 }
 
-// anywhere sends a request that every broker answers: to the brokers known, then to the servers configured.
-func (c *Cluster) anywhere(ctx context.Context, m protocol.Message) (answer protocol.Message, err error) {
+// ask sends a request that every broker answers.
+func (c *Cluster) ask(ctx context.Context, m protocol.Message) (answer protocol.Message, err error) {
+	err = c.anywhere(ctx, func(x *conn) error {
+		var err error
+		answer, err = x.call(ctx, m, 0)
+		return err
+	})
+	return answer, err
+}
+
+// anywhere runs an exchange that every broker serves: with the servers configured, then with the brokers known.
+func (c *Cluster) anywhere(ctx context.Context, f func(x *conn) error) (err error) {
 	addrs := append([]string(nil), c.conf.Servers...)
 	c.mu.Lock()
 	for _, a := range c.brokers {
@@ -223,21 +233,17 @@ func (c *Cluster) anywhere(ctx context.Context, m protocol.Message) (answer prot
 			continue
 		}
 		seen[a] = true
-		err = c.with(ctx, a, func(x *conn) error {
-			var err error
-			answer, err = x.call(ctx, m, 0)
+		if err = c.with(ctx, a, f); err == nil || ctx.Err() != nil || !broken(err) {
 			return err
-		})
-		if err == nil || ctx.Err() != nil || !broken(err) {
-			return answer, err
 		}
 	}
-	return answer, err
+	return err
 }
 
 // A Topic is what metadata says of one; Err is nil or a kafka.Error such as UnknownTopicOrPartition.
 type Topic struct {
 	Name       string
+	ID         TopicID
 	Internal   bool
 	Err        error
 	Partitions []int32 // sorted
@@ -254,12 +260,8 @@ func (c *Cluster) Want(ctx context.Context, topic string) ([]Topic, error) {
 	return c.metadata(ctx, &metadata.Request{TopicNames: []string{topic}, AllowAutoTopicCreation: true})
 }
 
-func (c *Cluster) metadata(ctx context.Context, req *metadata.Request) ([]Topic, error) {
-	m, err := c.anywhere(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	r := m.(*metadata.Response)
+// learn notes the brokers and leaders of an answer and gives its topics.
+func (c *Cluster) learn(r *metadata.Response, ids map[string]TopicID) []Topic {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(r.Brokers) > 0 {
@@ -270,7 +272,7 @@ func (c *Cluster) metadata(ctx context.Context, req *metadata.Request) ([]Topic,
 	}
 	out := make([]Topic, 0, len(r.Topics))
 	for _, t := range r.Topics {
-		x := Topic{Name: t.Name, Internal: t.IsInternal}
+		x := Topic{Name: t.Name, ID: ids[t.Name], Internal: t.IsInternal}
 		if t.ErrorCode != 0 {
 			x.Err = kafka.Error(t.ErrorCode)
 		}
@@ -287,7 +289,7 @@ func (c *Cluster) metadata(ctx context.Context, req *metadata.Request) ([]Topic,
 		out = append(out, x)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
-	return out, nil
+	return out
 }
 
 // leader is the address of the broker that leads a partition; metadata is asked for if it is not known.

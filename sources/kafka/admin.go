@@ -66,6 +66,7 @@ func (r *reader) partitions(ctx context.Context) ([]wire.TopicPartition, error) 
 	if err != nil {
 		return nil, err
 	}
+	r.rest.see(topics)
 	there := offsets{}
 	var missing []string
 	for _, t := range topics {

@@ -73,12 +73,14 @@ func (l *bufferPool) put(b *buffers) {
 	}
 }
 
-// leftovers keeps the ends of answers that lie behind the range they were asked for, by partition: the range of the
-// next micro-batch begins there, and need not ask for them again. Kafka's own consumer does so too. The zero value
-// keeps nothing.
+// leftovers keeps the ends of answers that lie behind the range they were asked for, by partition: the range of the next
+// micro-batch begins there, and need not ask for them again. Kafka's own consumer does so too. A topic that was deleted
+// and made anew has other records at the same offsets: what is left of an answer counts only as long as metadata, which
+// is asked for before every micro-batch, names the topic that the answer came from. The zero value keeps nothing.
 type leftovers struct {
 	most int // bytes; 0: keep nothing
 	mu   sync.Mutex
+	ids  map[string]wire.TopicID // as metadata said last; none: the topic is not there, or the broker does not tell
 	list map[wire.TopicPartition]leftover
 	held int
 }
@@ -94,12 +96,40 @@ const (
 	leftTime = time.Minute // what is older may have been deleted meanwhile
 )
 
-// keep says whether it took f and its buffer over; rest is what of its records is left. Aborted transactions of what
-// was read cannot be told from those of the rest.
-func (l *leftovers) keep(tp wire.TopicPartition, offset int64, f wire.Fetched, rest []byte) bool {
+// see takes note of the topics that there are, and forgets what is left of others.
+func (l *leftovers) see(topics []wire.Topic) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.ids
+	l.ids = make(map[string]wire.TopicID, len(topics))
+	for _, t := range topics {
+		if t.Err == nil && t.ID != (wire.TopicID{}) {
+			l.ids[t.Name] = t.ID
+		}
+	}
+	for tp := range l.list {
+		if id, ok := l.ids[tp.Topic]; !ok || id != before[tp.Topic] {
+			l.drop(tp)
+		}
+	}
+}
+
+// identity is that of the topic that is about to be read.
+func (l *leftovers) identity(topic string) wire.TopicID {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ids[topic]
+}
+
+// keep says whether it took f and its buffer over; rest is what of its records is left, topic the identity before f was
+// asked for. Aborted transactions of what was read cannot be told from those of the rest.
+func (l *leftovers) keep(tp wire.TopicPartition, topic wire.TopicID, offset int64, f wire.Fetched, rest []byte) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.drop(tp)
+	if topic == (wire.TopicID{}) || topic != l.ids[tp.Topic] {
+		return false
+	}
 	if _, whole := wire.Behind(rest); !whole || len(f.Aborted) > 0 || l.held+cap(f.Buffer) > l.most {
 		return false
 	}

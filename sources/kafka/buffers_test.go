@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	kafkago "github.com/segmentio/kafka-go"
+
 	"streamlab/columnar"
 	"streamlab/internal/wire"
 	"streamlab/sources"
@@ -75,7 +77,9 @@ func TestLeftoversOfAnswers(t *testing.T) {
 	raw := recordBatch(t, 5, 3, nil)
 	answer := func(n int) wire.Fetched { return wire.Fetched{Records: raw, Buffer: make([]byte, n)} }
 	l := leftovers{most: 1000}
-	if !l.keep(a, 5, answer(600), raw) || l.keep(b, 5, answer(600), raw) || !l.keep(b, 5, answer(400), raw) || !l.keep(a, 5, answer(500), raw) {
+	one := wire.TopicID{1}
+	l.see([]wire.Topic{{Name: "t", ID: one}})
+	if !l.keep(a, one, 5, answer(600), raw) || l.keep(b, one, 5, answer(600), raw) || !l.keep(b, one, 5, answer(400), raw) || !l.keep(a, one, 5, answer(500), raw) {
 		t.Error("not as much as there is room for")
 	}
 	if f, ok := l.take(a, 5); !ok || len(f.Records) != len(raw) || l.held != 400 {
@@ -89,14 +93,72 @@ func TestLeftoversOfAnswers(t *testing.T) {
 	}
 	undone := answer(10)
 	undone.Aborted = []wire.Aborted{{Producer: 1}}
-	if l.keep(a, 5, undone, raw) || l.keep(a, 5, answer(10), raw[:len(raw)-1]) || l.keep(a, 5, answer(10), nil) {
+	if l.keep(a, one, 5, undone, raw) || l.keep(a, one, 5, answer(10), raw[:len(raw)-1]) || l.keep(a, one, 5, answer(10), nil) {
 		t.Error("kept what is of no use")
 	}
-	l.keep(a, 5, answer(10), raw)
+	l.keep(a, one, 5, answer(10), raw)
 	x := l.list[a]
 	x.since = time.Now().Add(-2 * leftTime)
 	l.list[a] = x
 	if _, ok := l.take(a, 5); ok {
 		t.Error("older than what is trusted")
+	}
+	for what, topics := range map[string][]wire.Topic{"made anew": {{Name: "t", ID: wire.TopicID{2}}}, "gone": nil,
+		"without identity": {{Name: "t"}}, "in error": {{Name: "t", ID: one, Err: kafkago.LeaderNotAvailable}}} {
+		l.see([]wire.Topic{{Name: "t", ID: one}})
+		if !l.keep(a, one, 5, answer(10), raw) {
+			t.Fatal("nothing is kept")
+		}
+		l.see(topics)
+		if _, ok := l.take(a, 5); ok || l.held != 0 {
+			t.Errorf("records of a topic that is %s", what)
+		}
+		if l.keep(a, one, 5, answer(10), raw) {
+			t.Errorf("kept for a topic that is %s", what)
+		}
+	}
+}
+
+// A topic that is deleted and made anew while its query runs gives its own records, not those that answers of the old
+// one held beyond the end of a micro-batch.
+func TestTopicMadeAnewGivesItsOwnRecords(t *testing.T) {
+	addr, c := topic(t, "t", 1)
+	write(t, c, "t", 0, 0, 500)
+	src, err := New(sources.Def{Options: sources.Options{"kafka.bootstrap.servers": addr, "subscribe": "t", "startingOffsets": "earliest"},
+		Log: sourcetest.NewLog()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	s := src.(*source)
+	s.Prune([]int{1})
+	ctx := context.Background()
+	batch := func(from, until int) []string {
+		t.Helper()
+		start := sources.Offset(fmt.Sprintf(`{"t":{"0":%d}}`, from))
+		if _, err := s.LatestOffset(ctx, start, sources.ReadLimit{}); err != nil {
+			t.Fatal(err)
+		}
+		parts, err := s.PlanPartitions(ctx, start, sources.Offset(fmt.Sprintf(`{"t":{"0":%d}}`, until)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lent(t, parts)
+	}
+	batch(0, 100)
+	if len(s.rest.list) != 1 {
+		t.Fatal("nothing is left of the answer: the test shows nothing")
+	}
+	if err := c.DeleteTopic(ctx, "t"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.CreateTopic(ctx, "t", 1); err != nil {
+		t.Fatal(err)
+	}
+	write(t, c, "t", 0, 10_000, 10_400)
+	for i, v := range batch(100, 400) {
+		if v != fmt.Sprint(10_100+i) {
+			t.Fatalf("record %d is %s, of the topic before", 100+i, v)
+		}
 	}
 }

@@ -97,6 +97,7 @@ func (p *part) fetch(ctx context.Context, rows *rows, b *buffers) error {
 		}
 	}()
 	next, progress := p.from, time.Now()
+	topic := p.rest.identity(p.tp.Topic)
 	f, have := p.rest.take(p.tp, next)
 	left, spare := have, f.Buffer // free when f was walked
 	for next < p.until {
@@ -140,7 +141,7 @@ func (p *part) fetch(ctx context.Context, rows *rows, b *buffers) error {
 		if next, rest, err = p.walk(f, next, rows, &b.unpacked); err != nil {
 			return err
 		}
-		if next >= p.until && p.rest.keep(p.tp, p.until, f, rest) && !left {
+		if next >= p.until && p.rest.keep(p.tp, topic, p.until, f, rest) && !left {
 			b.answer, spare = spare, nil // what was left before, unless that is what is left again
 		}
 		left = false
