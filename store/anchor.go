@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
 	"streamlab/internal/safego"
 	"streamlab/internal/vfs"
 )
@@ -208,7 +206,7 @@ func (f *anchorFile) write(a anchor, point func(string) error) error {
 		return err
 	}
 	if f.sync {
-		if err := unix.Fdatasync(int(f.f.Fd())); err != nil {
+		if err := datasync(f.f); err != nil {
 			return err
 		}
 	}

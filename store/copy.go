@@ -236,7 +236,7 @@ func aside(dir string) string {
 func swap(dir, copied string) (kept string, err error) {
 	parent := filepath.Dir(dir)
 	kept = aside(dir)
-	err = unix.Renameat2(unix.AT_FDCWD, copied, unix.AT_FDCWD, dir, unix.RENAME_EXCHANGE)
+	err = exchange(copied, dir)
 	if err == nil {
 		err = vfs.OS.Rename(copied, kept)
 	} else if err = vfs.OS.Rename(dir, kept); err == nil {

@@ -72,7 +72,7 @@ func (w *walSync) follow() error {
 		if err != nil {
 			return err
 		}
-		err = errors.Join(w.join(), unix.Fdatasync(int(w.f.Fd())), w.f.Close())
+		err = errors.Join(w.join(), datasync(w.f), w.f.Close())
 		w.f, w.id = next, w.id+1
 		w.next = w.name(w.id + 1)
 		if err != nil {
@@ -89,13 +89,13 @@ func (w *walSync) sync() error {
 	if err := w.follow(); err != nil {
 		return err
 	}
-	return errors.Join(w.join(), unix.Fdatasync(int(w.f.Fd())))
+	return errors.Join(w.join(), datasync(w.f))
 }
 
 // begin starts a sync of what is there now; join ends it. follow has been called since the last transaction.
 func (w *walSync) begin() {
 	f := w.f
-	w.flight = safego.Go("sync of the log", func() error { return unix.Fdatasync(int(f.Fd())) })
+	w.flight = safego.Go("sync of the log", func() error { return datasync(f) })
 }
 
 // ended says that what begin has started has come to its end.
@@ -139,7 +139,7 @@ func syncLogs(dir string) error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(unix.Fdatasync(int(f.Fd())), f.Close()); err != nil {
+		if err := errors.Join(datasync(f), f.Close()); err != nil {
 			return err
 		}
 	}
