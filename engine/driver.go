@@ -51,6 +51,7 @@ type driver struct {
 	trigger     time.Time
 	lastTrigger time.Time
 	next        *nextBatch // the one after batch, if it is planned already
+	early       *nextBatch // the one that begins, if it was
 	batches     int        // run in this run
 	quiet       int        // evaluations since the last batch that found nothing
 	durations   map[string]int64
@@ -566,7 +567,14 @@ func (d *driver) entry() store.OffsetEntry {
 
 func (d *driver) runBatch(ctx context.Context) error {
 	data := false
+	early := d.early
+	if d.early = nil; early != nil && (early.read == nil || early.read.Batch != d.batch) {
+		early = nil
+	}
 	inputs := make([][]columnar.Partition, len(d.scans))
+	if early != nil {
+		inputs = early.read.Inputs
+	}
 	err := d.timed("getBatch", func() error {
 		for k, x := range d.sources {
 			if d.replay {
@@ -585,6 +593,10 @@ func (d *driver) runBatch(ctx context.Context) error {
 				continue
 			}
 			data = true
+			if early != nil {
+				x.files = early.files[k]
+				continue
+			}
 			parts, err := x.src.PlanPartitions(ctx, x.start, x.end)
 			if err != nil {
 				return err
@@ -614,11 +626,18 @@ func (d *driver) runBatch(ctx context.Context) error {
 	if d.batch == 0 {
 		late = 0
 	}
-	rec := d.q.recordings.wrap(d.batch, inputs)
+	var rec *recording
+	if early == nil { // else the one after is recorded
+		rec = d.q.recordings.wrap(d.batch, inputs)
+	}
 	b := d.cp.Begin(d.slot())
 	defer b.Discard() // does nothing after the commit
-	task := &exec.Task{State: b, Batch: d.batch, Inputs: inputs, NowMicros: d.timestamp * 1000, LateWatermarkMs: late,
+	task := &exec.Task{Batch: d.batch, Inputs: inputs, NowMicros: d.timestamp * 1000, LateWatermarkMs: late,
 		EvictWatermarkMs: d.watermark}
+	if early != nil {
+		task = early.read
+	}
+	task.State = b
 	_, task.Lent = d.sink.(sinks.Borrower)
 	err = d.timed("queryPlanning", func() error {
 		if err := d.resume(); err != nil {
@@ -674,6 +693,7 @@ func (d *driver) runBatch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.readAhead(ctx, d.watermark, mark)
 	err = d.timed("commitOffsets", func() error {
 		if err := d.plan.Save(b); err != nil {
 			return err
@@ -685,6 +705,8 @@ func (d *driver) runBatch(ctx context.Context) error {
 	})
 	if err == nil {
 		d.q.recordings.keep(rec)
+	} else {
+		d.plan.Forgo()
 	}
 	return err
 }
@@ -707,6 +729,9 @@ func (d *driver) shut() error {
 		}
 	}
 	d.unsay()
+	if d.plan != nil {
+		d.plan.Forgo() // the sources are still open
+	}
 	for _, x := range d.sources {
 		keep(x.src.Close())
 	}

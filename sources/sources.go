@@ -48,6 +48,10 @@ type Source interface {
 	Close() error
 }
 
+// Repeatable is implemented by sources whose planned end can be read before it is logged: nobody notices
+// that. Partitions of the next batch are then read while Commit of the one before is called.
+type Repeatable interface{ Repeatable() }
+
 // DefaultLimit is implemented by sources whose options bound a micro-batch.
 type DefaultLimit interface{ DefaultReadLimit() ReadLimit }
 

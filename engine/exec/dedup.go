@@ -23,6 +23,7 @@ type dedup struct {
 	ranges  [ranges]*dedupRange
 	readers perWorker[dedupReader]
 	parts   []*dedupPart
+	taken   int  // parts of the batch
 	one     bool // all that leaves is one part
 	count   OperatorCounters
 	lastE   int64
@@ -104,18 +105,12 @@ func (o *dedup) open(r *run) (int, error) {
 		o.reset()
 	}
 	start := r.now()
-	parts, err := o.child.open(r)
-	if err != nil {
-		return 0, err
-	}
-	late, evict := o.mark.at(r.task.lateUs), o.mark.at(r.task.evictUs)
+	evict := o.mark.at(r.task.evictUs)
 	o.lastE, o.batch, o.firsts = evict, r.task.Batch, nil
-	o.takeParts(parts)
-	err = r.readInboxes("read", parts, o.tap != nil, func(w, p int) error { return o.read(r, w, p, late) })
-	if err != nil {
+	if err := r.takeInput("read", o, o.tap != nil); err != nil {
 		return 0, err
 	}
-	rows := 0
+	rows, parts := 0, o.taken
 	for _, p := range o.parts {
 		rows += p.buf.n
 		o.count.NumRowsDroppedByWatermark += p.late
@@ -124,7 +119,7 @@ func (o *dedup) open(r *run) (int, error) {
 	for _, a := range o.ranges {
 		work += a.x.due(evict)
 	}
-	err = r.eachRange("state", work, func(_, i int) error {
+	err := r.eachRange("state", work, func(_, i int) error {
 		if o.tap == nil {
 			o.takeIn(i)
 		}
@@ -141,6 +136,19 @@ func (o *dedup) open(r *run) (int, error) {
 		return min(1, max(parts, 1)), nil // one record batch, one file
 	}
 	return parts, nil
+}
+
+func (o *dedup) below() []operator { return []operator{o.child} }
+
+func (o *dedup) openInput(r *run) (int, func(w, p int) error, error) {
+	parts, err := o.child.open(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	late := o.mark.at(r.task.lateUs)
+	o.taken = parts
+	o.takeParts(parts)
+	return parts, func(w, p int) error { return o.read(r, w, p, late) }, nil
 }
 
 // takeParts makes room for the parts of a batch.

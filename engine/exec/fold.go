@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"sync/atomic"
+
 	"streamlab/columnar"
 	"streamlab/errs"
 	"streamlab/sql/expr"
@@ -26,8 +28,8 @@ type grouping struct {
 	owner   Stateful // nil: it does not live with the run
 }
 
-// held is the meter of the operator that the grouping belongs to.
-func (g *grouping) held(r *run) *operatorMeter { return r.p.meter.of(r.p, g.owner) }
+// held counts what the operator that the grouping belongs to holds of its input.
+func (g *grouping) held(r *run) *atomic.Int64 { return r.exchange(g.owner) }
 
 func newGrouping(keys []expr.Expr, calls []*expr.AggregateCall, in types.Schema, c expr.Conf) *grouping {
 	g := &grouping{in: in, conf: c, keys: keys, calls: calls}

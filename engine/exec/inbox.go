@@ -42,7 +42,7 @@ func (b *inbox) bytes() int64 {
 
 // account tells the meter of an operator what a part that has been read holds. Errors: BATCH_TOO_LARGE.
 func (b *inbox) account(r *run, of Stateful) error {
-	r.p.meter.of(r.p, of).exchange.Add(b.bytes())
+	r.exchange(of).Add(b.bytes())
 	return r.p.meter.room()
 }
 

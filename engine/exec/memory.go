@@ -29,6 +29,7 @@ type meter struct {
 	limit         atomic.Int64 // 0: none
 	beside        atomic.Int64 // what the query holds outside of the plan
 	input, result atomic.Int64
+	early         atomic.Int64    // of the input of the next batch, which is read ahead
 	ops           []operatorMeter // as Plan.Stateful lists them; the last is for operators without state
 }
 
@@ -38,8 +39,8 @@ type operatorMeter struct {
 	state, exchange atomic.Int64
 }
 
-// begin forgets what a batch held.
-func (m *meter) begin(ops []Stateful) {
+// begin forgets what a batch held, but for what is read ahead of the next one.
+func (m *meter) begin(ops []Stateful, ahead bool) {
 	if len(m.ops) != len(ops)+1 {
 		m.ops = make([]operatorMeter, len(ops)+1)
 		for i, s := range ops {
@@ -47,7 +48,9 @@ func (m *meter) begin(ops []Stateful) {
 		}
 		m.ops[len(ops)].name = "the stages without state"
 	}
-	m.input.Store(0)
+	if !ahead {
+		m.input.Store(0)
+	}
 	m.result.Store(0)
 	for i := range m.ops {
 		m.ops[i].exchange.Store(0)
@@ -64,8 +67,16 @@ func (m *meter) of(p *Plan, s Stateful) *operatorMeter {
 	return &m.ops[len(m.ops)-1]
 }
 
+// exchange counts what an operator holds of its input.
+func (r *run) exchange(of Stateful) *atomic.Int64 {
+	if r.early {
+		return &r.p.meter.early
+	}
+	return &r.p.meter.of(r.p, of).exchange
+}
+
 func (m *meter) memory() Memory {
-	out := Memory{Input: m.input.Load(), Result: m.result.Load()}
+	out := Memory{Input: m.input.Load(), Exchange: m.early.Load(), Result: m.result.Load()}
 	for i := range m.ops {
 		o := &m.ops[i]
 		s, x := o.state.Load(), o.exchange.Load()

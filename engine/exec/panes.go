@@ -137,6 +137,7 @@ type paneFold struct {
 	time *expr.Program
 	f    *folder
 	t    *table
+	rows int   // of the batch
 	low  int64 // start of the first pane in t, if there is one
 	// counted is how many bytes the operator's meter has of it.
 	counted int64
@@ -199,7 +200,7 @@ func (x *paneFold) read(r *run, w, from, to int) (rows int, err error) {
 // account tells the operator's meter what the panes hold now.
 func (x *paneFold) account(r *run) error {
 	now := x.t.bytes() + x.all.bytes()
-	x.f.g.held(r).exchange.Add(now - x.counted)
+	x.f.g.held(r).Add(now - x.counted)
 	x.counted = now
 	return r.p.meter.room()
 }

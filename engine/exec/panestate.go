@@ -24,6 +24,7 @@ type panedState struct {
 	o      *stateAggregate
 	p      *panes
 	units  []*paneFold
+	taken  []*paneFold // of units: what the batch's input was folded into
 	ranges [ranges]*paneRange
 	times  bool   // windows close
 	closed int64  // windows that end up to here have closed; longAgo: none
@@ -128,32 +129,15 @@ func (a *paneRange) key(k uint32) *paneKey { return (*paneKey)(a.keys.rec.Ptr(k,
 func (s *panedState) open(r *run) (int, error) {
 	o := s.o
 	began := r.now()
-	parts, err := o.child.open(r)
-	if err != nil {
+	if err := r.takeInput("aggregate", o, false); err != nil {
 		return 0, err
 	}
 	late, evict := o.mark.at(r.task.lateUs), o.mark.at(r.task.evictUs)
-	units := r.units(parts)
-	for len(s.units) < units {
-		f, err := s.p.newFold(o.g)
-		if err != nil {
-			return 0, err
-		}
-		s.units = append(s.units, f)
-	}
-	us := s.units[:units]
-	rows := make([]int, units)
-	err = r.parallel("aggregate", units, func(w, u int) (err error) {
-		rows[u], err = us[u].read(r, w, u*parts/units, (u+1)*parts/units)
-		us[u].divide()
-		return err
-	})
-	if err != nil {
-		return 0, err
-	}
+	us := s.taken
 	o.lastE, o.batch = evict, r.task.Batch
 	take := func(w, i int) error { return s.ranges[i].take(us, i, late, evict) }
-	if units == 1 && rows[0] < 2*smallRows { // few rows: no goroutine
+	var err error
+	if len(us) == 1 && us[0].rows < 2*smallRows { // few rows: no goroutine
 		err = spread("state", 1, ranges, take)
 	} else {
 		err = r.parallel("state", ranges, take)
@@ -167,6 +151,28 @@ func (s *panedState) open(r *run) (int, error) {
 	s.collect()
 	o.count.AllUpdatesTimeMs = r.now().Sub(began).Milliseconds()
 	return len(s.out), nil
+}
+
+func (s *panedState) openInput(r *run) (int, func(w, u int) error, error) {
+	parts, err := s.o.child.open(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	units := r.units(parts)
+	for len(s.units) < units {
+		f, err := s.p.newFold(s.o.g)
+		if err != nil {
+			return 0, nil, err
+		}
+		s.units = append(s.units, f)
+	}
+	s.taken = s.units[:units]
+	us := s.taken
+	return units, func(w, u int) (err error) {
+		us[u].rows, err = us[u].read(r, w, u*parts/units, (u+1)*parts/units)
+		us[u].divide()
+		return err
+	}, nil
 }
 
 // collect cuts what comes out into parts and counts.

@@ -91,6 +91,7 @@ type Plan struct {
 	tracer       *tracer
 	meter        meter
 	lending      perWorker[*rowsBuffer] // rows that a sink has lent
+	input        *aheadInput            // of the next batch; nil if none is read
 }
 
 // Build compiles a plan. It reads nothing.
@@ -115,7 +116,7 @@ func Build(n plan.Node, c Conf) (*Plan, error) {
 		return nil, err
 	}
 	p.root = root
-	p.meter.begin(p.stateful)
+	p.meter.begin(p.stateful, false)
 	if p.tracer != nil {
 		p.root = b.tap(&toSink{root}, 0, TraceStage{Kind: "sink", Schema: p.schema, Operator: -1})
 		p.tracer.number(p.stateful)
@@ -176,6 +177,7 @@ func (p *Plan) Load(v *store.View) error {
 // Reset empties the state tables, after a batch that failed: the caller loads again.
 func (p *Plan) Reset() {
 	p.stopEarly()
+	p.Forgo()
 	for _, s := range p.stateful {
 		s.reset()
 	}
@@ -191,8 +193,23 @@ func (p *Plan) Bind(t *Task) error {
 	if len(t.Inputs) > len(p.scans) {
 		return errs.New("INTERNAL_ERROR", "message", "more inputs than scans")
 	}
-	t.Counters = &Counters{ScanRows: make([]int64, len(p.scans)), EventTimes: make([]EventTime, len(p.marks))}
 	p.stopEarly()
+	if p.input == nil || p.input.r.task != t {
+		p.Forgo()
+		p.prepare(t)
+	}
+	p.task, p.parts = t, nil
+	p.meter.begin(p.stateful, p.input != nil)
+	for _, s := range p.stateful {
+		c := s.counters()
+		*c = OperatorCounters{Name: s.Name(), SinglePartition: c.SinglePartition, Stores: c.Stores}
+	}
+	return nil
+}
+
+// prepare makes the counters of a task, and what its rows are computed by.
+func (p *Plan) prepare(t *Task) {
+	t.Counters = &Counters{ScanRows: make([]int64, len(p.scans)), EventTimes: make([]EventTime, len(p.marks))}
 	t.lateUs, t.evictUs = t.LateWatermarkMs*1000, t.EvictWatermarkMs*1000
 	if p.conf.Get != nil && p.conf.Get("spark.sql.streaming.statefulOperator.allowMultiple") == "false" {
 		t.lateUs = t.evictUs // Spark's old rule: one watermark for both
@@ -200,13 +217,6 @@ func (p *Plan) Bind(t *Task) error {
 	if p.conf.Mode != "" {
 		t.wallUs = p.conf.Now().UnixMicro()
 	}
-	p.task, p.parts = t, nil
-	p.meter.begin(p.stateful)
-	for _, s := range p.stateful {
-		c := s.counters()
-		*c = OperatorCounters{Name: s.Name(), SinglePartition: c.SinglePartition, Stores: c.Stores}
-	}
-	return nil
 }
 
 // Partitions runs the plan up to the last stage and gives the parts of the result. Reading them does the

@@ -160,13 +160,25 @@ func (p *partialFold) fold(r *run, child operator, w, from, to int) error {
 // account tells the operator's meter what the fold holds now.
 func (p *partialFold) account(r *run) error {
 	now := p.bytes()
-	p.f.g.held(r).exchange.Add(now - p.counted)
+	p.f.g.held(r).Add(now - p.counted)
 	p.counted = now
 	return r.p.meter.room()
 }
 
 // foldAll folds all parts of child with one partial table per unit, in order of the units.
 func (g *grouping) foldAll(r *run, child operator, kept *[]*partialFold, parts, units int, rawToo bool) ([]*partialFold, error) {
+	ps, err := g.partials(kept, units, rawToo)
+	if err != nil {
+		return nil, err
+	}
+	err = r.parallel("aggregate", units, func(w, u int) error {
+		return ps[u].fold(r, child, w, u*parts/units, (u+1)*parts/units)
+	})
+	return ps, err
+}
+
+// partials gives a partial table for each unit.
+func (g *grouping) partials(kept *[]*partialFold, units int, rawToo bool) ([]*partialFold, error) {
 	for len(*kept) < units {
 		p, err := g.newPartial()
 		if err != nil {
@@ -178,10 +190,7 @@ func (g *grouping) foldAll(r *run, child operator, kept *[]*partialFold, parts, 
 	for _, p := range ps {
 		p.rawToo = rawToo
 	}
-	err := r.parallel("aggregate", units, func(w, u int) error {
-		return ps[u].fold(r, child, w, u*parts/units, (u+1)*parts/units)
-	})
-	return ps, err
+	return ps, nil
 }
 
 // stateAggregate keeps an aggregation's groups between micro-batches.
@@ -194,6 +203,7 @@ type stateAggregate struct {
 	mark    inMark
 	ranges  [ranges]*aggregateRange
 	partial []*partialFold
+	taken   []*partialFold // of partial: what the batch's input was folded into
 	out     []outGroups
 	total   int  // groups in out
 	small   bool // all of out is one part
@@ -247,25 +257,20 @@ func (o *stateAggregate) open(r *run) (int, error) {
 		return o.paned.open(r)
 	}
 	start := r.now()
-	parts, err := o.child.open(r)
-	if err != nil {
-		return 0, err
-	}
 	late, evict := o.mark.at(r.task.lateUs), o.mark.at(r.task.evictUs)
 	if o.tap != nil {
 		o.tap.beginFold(o.traceLate(late))
 	}
-	units := r.units(parts)
-	ps, err := o.g.foldAll(r, o.child, &o.partial, parts, units, true)
-	if err != nil {
+	if err := r.takeInput("aggregate", o, false); err != nil {
 		return 0, err
 	}
+	ps := o.taken
 	if len(o.g.keys) == 0 { // the one group of a global aggregation is there in every batch
 		ps[0].f.global(ps[0])
 	}
 	o.lastE, o.batch = evict, r.task.Batch
 	n := ranges
-	if units == 1 && ps[0].rows < 2*smallRows {
+	if len(ps) == 1 && ps[0].rows < 2*smallRows {
 		for i := range o.ranges { // few rows: no goroutine
 			if err := o.takeIn(o.ranges[i], i, ps, late, evict); err != nil {
 				return 0, err
@@ -283,6 +288,22 @@ func (o *stateAggregate) open(r *run) (int, error) {
 		return min(1, len(o.out)), nil // one record batch, one file
 	}
 	return len(o.out), nil
+}
+
+func (o *stateAggregate) below() []operator { return []operator{o.child} }
+
+func (o *stateAggregate) openInput(r *run) (int, func(w, u int) error, error) {
+	if o.inPanes {
+		return o.paned.openInput(r)
+	}
+	parts, err := o.child.open(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	units := r.units(parts)
+	o.taken, err = o.g.partials(&o.partial, units, true)
+	ps := o.taken
+	return units, func(w, u int) error { return ps[u].fold(r, o.child, w, u*parts/units, (u+1)*parts/units) }, err
 }
 
 // global makes sure that the group of an aggregation without keys exists.

@@ -258,32 +258,13 @@ func (o *streamJoin) outMark(w int64) int64 {
 
 func (o *streamJoin) open(r *run) (int, error) {
 	began := r.now()
-	late, evict := o.mark.at(r.task.lateUs), o.mark.at(r.task.evictUs)
+	evict := o.mark.at(r.task.evictUs)
 	o.lastE, o.batch = evict, r.task.Batch
-	var from [3]int // of the parts: those of the side that goes first, then those of the other
-	first := 0
-	if o.kind == plan.LeftSemi {
-		first = 1
-	}
-	for _, s := range o.sides {
-		n, err := s.child.open(r)
-		if err != nil {
-			return 0, err
-		}
-		s.takeParts(n, o.schema)
-	}
-	from[1] = len(o.sides[first].parts)
-	from[2] = from[1] + len(o.sides[1-first].parts)
+	first := o.leads()
 	for _, a := range o.ranges {
 		a.begin(o.tap != nil, o.ranges[0].out)
 	}
-	err := r.readInboxes("read", from[2], o.tap != nil, func(w, p int) error {
-		if p < from[1] {
-			return o.read(r, w, first, p, late, evict)
-		}
-		return o.read(r, w, 1-first, p-from[1], late, evict)
-	})
-	if err != nil {
+	if err := r.takeInput("read", o, o.tap != nil); err != nil {
 		return 0, err
 	}
 	work := 0
@@ -298,7 +279,7 @@ func (o *streamJoin) open(r *run) (int, error) {
 			}
 		}
 	}
-	err = r.eachRange("state", work, func(w, at int) error {
+	err := r.eachRange("state", work, func(w, at int) error {
 		k, err := o.workers.get(w)
 		if err != nil {
 			return err
@@ -322,6 +303,36 @@ func (o *streamJoin) open(r *run) (int, error) {
 		return 1, nil // one record batch, one file
 	}
 	return len(o.outs), nil
+}
+
+// leads is the side that goes first.
+func (o *streamJoin) leads() int {
+	if o.kind == plan.LeftSemi {
+		return 1
+	}
+	return 0
+}
+
+func (o *streamJoin) below() []operator { return []operator{o.sides[0].child, o.sides[1].child} }
+
+func (o *streamJoin) openInput(r *run) (int, func(w, p int) error, error) {
+	late, evict := o.mark.at(r.task.lateUs), o.mark.at(r.task.evictUs)
+	for _, s := range o.sides {
+		n, err := s.child.open(r)
+		if err != nil {
+			return 0, nil, err
+		}
+		s.takeParts(n, o.schema)
+	}
+	// The parts of the side that goes first, then those of the other.
+	first := o.leads()
+	leading := len(o.sides[first].parts)
+	return leading + len(o.sides[1-first].parts), func(w, p int) error {
+		if p < leading {
+			return o.read(r, w, first, p, late, evict)
+		}
+		return o.read(r, w, 1-first, p-leading, late, evict)
+	}, nil
 }
 
 // takeParts makes room for the parts of a batch.

@@ -104,6 +104,7 @@ type run struct {
 	single   bool // scans push one row at a time
 	now      func() time.Time
 	p        *Plan
+	early    bool // the input of a batch that has not begun is read
 }
 
 func (r *run) exprTask(part int) expr.Task {

@@ -569,6 +569,9 @@ func (s *Source) entry(n int64) ([]file, error) {
 	return s.parseEntry(data)
 }
 
+// Repeatable says that files may be read before their batch begins.
+func (s *Source) Repeatable() {}
+
 // PlanPartitions gives the rows of the files of entries (start, end]. Files that are gone are left out.
 func (s *Source) PlanPartitions(_ context.Context, start, end sources.Offset) ([]columnar.Partition, error) {
 	if err := s.open(); err != nil {
