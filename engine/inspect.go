@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -32,7 +33,19 @@ type Inspector struct {
 	image  *exec.StateImage
 	filter string
 	places []uint32 // that match filter; nil: all
+
+	// first has the rows with the least keys of the state at firstAt, which has firstOf rows; nil: it was not read.
+	first   *exec.StateImage
+	firstAt stateAt
+	firstOf int
 }
+
+// firstRows is how many rows with the least keys are read of a state that is large, when these are all that is asked
+// for: what a screen shows first need not wait for the others.
+const (
+	firstRows  = 400
+	largeState = 20_000 // rows
+)
 
 // stateAt says which state.
 type stateAt struct {
@@ -90,6 +103,7 @@ func (x *Inspector) Release() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.at, x.image, x.places, x.filter = stateAt{}, nil, nil, ""
+	x.first = nil
 }
 
 // read reads the state after a batch.
@@ -125,7 +139,8 @@ type StateQuery struct {
 	From, N int
 }
 
-// Page reads rows of the state. The first page of a batch reads the state whole, others are quick. Errors:
+// Page reads rows of the state. The first page of a large state costs a look at its keys; what is asked then reads it
+// whole, or Prepare did, and after that pages are quick. Errors:
 // CHECKPOINT_BATCH_NOT_RETAINED, STDS_INVALID_OPTION_VALUE for another operator or store, STATE_KEY_MALFORMED
 // and those of the expression.
 func (x *Inspector) Page(ctx context.Context, cp *store.Checkpoint, q StateQuery) (StatePage, error) {
@@ -139,25 +154,98 @@ func (x *Inspector) Page(ctx context.Context, cp *store.Checkpoint, q StateQuery
 func (x *Inspector) Again(ctx context.Context, q StateQuery) (p StatePage, ok bool, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.image == nil || x.at.batch != q.Batch || x.at.operator != q.Operator || x.at.store != q.Store {
-		return p, false, nil
+	of := func(at stateAt) bool { return at.batch == q.Batch && at.operator == q.Operator && at.store == q.Store }
+	switch {
+	case x.image != nil && of(x.at):
+		p, err = x.page(ctx, nil, q)
+		return p, true, err
+	case x.first != nil && of(x.firstAt) && q.least():
+		return x.rows(x.first, nil, x.firstOf, q), true, nil
 	}
-	p, err = x.page(ctx, nil, q)
-	return p, true, err
+	return p, false, nil
+}
+
+// least says that a query asks for the rows with the least keys and no others.
+func (q StateQuery) least() bool { return q.Filter == "" && q.From+q.N <= firstRows }
+
+// Prepare reads the state that a page is from whole, so that other pages of it and filters are quick.
+func (x *Inspector) Prepare(ctx context.Context, cp *store.Checkpoint, q StateQuery) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.whole(ctx, cp, q)
+}
+
+// whole reads the state of a query's batch if it is not there. The caller holds mu.
+func (x *Inspector) whole(ctx context.Context, cp *store.Checkpoint, q StateQuery) error {
+	if err := ctx.Err(); err != nil { // whoever asked has gone while another read
+		return err
+	}
+	at := stateAt{idOf(cp), q.Batch, q.Operator, q.Store}
+	if cp == nil || x.image != nil && x.at == at {
+		return nil
+	}
+	x.image = nil // not two at a time
+	m, err := x.read(cp, q.Batch, q.Operator, q.Store, true)
+	if err != nil {
+		return err
+	}
+	x.at, x.image, x.filter, x.places = at, m, "", nil
+	return nil
+}
+
+// front reads the rows with the least keys of a large state; ok is false if it has to be read whole. The caller holds
+// mu.
+func (x *Inspector) front(cp *store.Checkpoint, q StateQuery) (ok bool, err error) {
+	at := stateAt{idOf(cp), q.Batch, q.Operator, q.Store}
+	if x.first != nil && x.firstAt == at {
+		return true, nil
+	}
+	total, ok := rowsTold(cp, q)
+	if !ok || total < largeState {
+		return false, nil
+	}
+	ep, err := x.build()
+	if err != nil {
+		return false, err
+	}
+	v := cp.At(q.Batch)
+	defer v.Close()
+	m, ok, err := ep.StateFront(v, q.Operator, q.Store, firstRows)
+	if err != nil || !ok {
+		return false, err
+	}
+	x.first, x.firstAt, x.firstOf = m, at, total
+	return true, nil
+}
+
+// rowsTold is how many rows an operator had after a batch, as its report tells; ok is false if there is none.
+func rowsTold(cp *store.Checkpoint, q StateQuery) (rows int, ok bool) {
+	raw, ok := cp.Progress(q.Batch)
+	if !ok {
+		return 0, false
+	}
+	var told struct {
+		StateOperators []struct {
+			NumRowsTotal int `json:"numRowsTotal"`
+		} `json:"stateOperators"`
+	}
+	if json.Unmarshal(raw, &told) != nil || q.Operator < 0 || q.Operator >= len(told.StateOperators) {
+		return 0, false
+	}
+	return told.StateOperators[q.Operator].NumRowsTotal, true
 }
 
 // page is Page for who holds mu; cp is nil if the state is there.
 func (x *Inspector) page(ctx context.Context, cp *store.Checkpoint, q StateQuery) (StatePage, error) {
-	if err := ctx.Err(); err != nil { // whoever asked has gone while another read
-		return StatePage{}, err
-	}
-	if at := (stateAt{idOf(cp), q.Batch, q.Operator, q.Store}); cp != nil && (x.image == nil || x.at != at) {
-		x.image = nil // not two at a time
-		m, err := x.read(cp, q.Batch, q.Operator, q.Store, true)
-		if err != nil {
+	if at := (stateAt{idOf(cp), q.Batch, q.Operator, q.Store}); cp != nil && (x.image == nil || x.at != at) && q.least() {
+		if ok, err := x.front(cp, q); err != nil {
 			return StatePage{}, err
+		} else if ok {
+			return x.rows(x.first, nil, x.firstOf, q), nil
 		}
-		x.at, x.image, x.filter, x.places = at, m, "", nil
+	}
+	if err := x.whole(ctx, cp, q); err != nil {
+		return StatePage{}, err
 	}
 	if x.filter != q.Filter {
 		places, err := x.pick(ctx, x.image, q.Filter)
@@ -166,20 +254,24 @@ func (x *Inspector) page(ctx context.Context, cp *store.Checkpoint, q StateQuery
 		}
 		x.filter, x.places = q.Filter, places
 	}
-	m := x.image
-	p := StatePage{Key: keyNames(m.Keys), Values: m.Values, Total: m.Len(), Matches: m.Len(), From: q.From}
-	if x.places != nil {
-		p.Matches = len(x.places)
+	return x.rows(x.image, x.places, x.image.Len(), q), nil
+}
+
+// rows prints the rows that a query asks for of an image, or of its places; total is how many the state has.
+func (x *Inspector) rows(m *exec.StateImage, places []uint32, total int, q StateQuery) StatePage {
+	p := StatePage{Key: keyNames(m.Keys), Values: m.Values, Total: total, Matches: total, From: q.From}
+	if places != nil {
+		p.Matches = len(places)
 	}
 	zone := x.p.conf.zone()
 	for i := max(0, q.From); i < min(q.From+q.N, p.Matches); i++ {
 		place := i
-		if x.places != nil {
-			place = int(x.places[i])
+		if places != nil {
+			place = int(places[i])
 		}
 		p.Rows = append(p.Rows, rowAt(m, place, zone))
 	}
-	return p, nil
+	return p
 }
 
 func idOf(cp *store.Checkpoint) string {

@@ -9,9 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"streamlab/engine"
 	"streamlab/errs"
+	"streamlab/internal/safego"
 	"streamlab/lab"
 	"streamlab/store"
 	"streamlab/tui/screen"
@@ -262,7 +264,9 @@ func (b *localLab) StatePage(ctx context.Context, q screen.StateQuery) (screen.S
 			return screen.StatePage{}, aerr
 		}
 		defer done()
-		p, err = insp.Page(ctx, cp, engineQuery(q))
+		if p, err = insp.Page(ctx, cp, engineQuery(q)); err == nil {
+			b.prepareState(insp, q)
+		}
 	}
 	if err != nil {
 		return screen.StatePage{}, err
@@ -276,6 +280,33 @@ func (b *localLab) StatePage(ctx context.Context, q screen.StateQuery) (screen.S
 			AtMost: r.AtMost, Bytes: r.Bytes})
 	}
 	return out, nil
+}
+
+// prepareAfter is how long a first page is looked at before the rest of its state is read.
+const prepareAfter = 50 * time.Millisecond
+
+// prepareState reads the whole state beside the loop when its first page has been shown, so that other pages and
+// filters need not wait for it. That of a query that runs is read when somebody asks: the next batch makes another.
+func (b *localLab) prepareState(insp *engine.Inspector, q screen.StateQuery) {
+	if r := b.w.Query(q.Query); r != nil && r.IsActive() {
+		return
+	}
+	safego.Go("state of a checkpoint", func() error {
+		<-time.After(prepareAfter)
+		b.mu.Lock()
+		gone := b.insp != insp
+		b.mu.Unlock()
+		if gone {
+			return nil
+		}
+		cp, _, done, err := b.at(q.Query)
+		if err != nil {
+			return nil // whoever asks for a page is told
+		}
+		defer done()
+		_ = insp.Prepare(context.Background(), cp, engineQuery(q)) // likewise
+		return nil
+	})
 }
 
 func cellsOf(values []engine.StateValue) []screen.Cell {

@@ -152,6 +152,9 @@ func loadExpiring(v *store.View, s store.Shard, t *table, refs []int, st *segmen
 			t.fresh = t.fresh[:0]
 		}
 		t.settle()
+		if t.front != nil {
+			t.front.narrow(t)
+		}
 	}
 	return nil
 }

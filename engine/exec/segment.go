@@ -263,11 +263,25 @@ func (r *segmentReader) rows(t *table, rest []byte, nd, nc int) error {
 		long[c] = columnar.Vec{Phys: columnar.PBytes, Len: n, Off: off, Data: rest[:off[n]]}
 		rest = rest[off[n]:]
 	}
-	fill := func(from, to int) {
+	var gone, came []int32 // rows that are taken; nil: all
+	if t.front != nil {
+		gone, came = t.front.within(keys, n, 0, nd, long), t.front.within(keys, n, nd, n, long)
+		nd = len(gone)
+	}
+	fill := func(from, to int, only []int32) {
 		m := to - from
+		if only != nil {
+			m = len(only)
+		}
 		e.n, e.anyLong = m, false
 		e.words, e.hash = grow(e.words[:0], m*kw), grow(e.hash[:0], m)
 		for w := range kw {
+			if only != nil {
+				for k, i := range only {
+					e.words[k*kw+w] = keys[w*n+int(i)]
+				}
+				continue
+			}
 			for k, v := range keys[w*n+from : w*n+to] {
 				e.words[k*kw+w] = v
 			}
@@ -280,14 +294,19 @@ func (r *segmentReader) rows(t *table, rest []byte, nd, nc int) error {
 			e.long[c].src = &long[c]
 			for k := range m {
 				if uint32(e.words[k*kw+f.at]) > shortBytes {
-					e.words[k*kw+f.at+1], e.anyLong = uint64(from+k), true
+					row := from + k
+					if only != nil {
+						row = int(only[k])
+					}
+					e.words[k*kw+f.at+1], e.anyLong = uint64(row), true
 				}
 			}
 		}
 		e.hashRows()
 	}
+	first := n - nc // of the changed rows
 	if nd > 0 {
-		fill(0, nd)
+		fill(0, first, gone)
 		r.groups = grow(r.groups[:0], nd)
 		if t.notes != nil && t.notes.gone != nil {
 			t.notes.gone.upsert(e, r.groups)
@@ -302,8 +321,8 @@ func (r *segmentReader) rows(t *table, rest []byte, nd, nc int) error {
 		}
 		t.settle()
 	}
-	fill(nd, n)
-	r.groups = grow(r.groups[:0], nc)
+	fill(first, n, came)
+	r.groups = grow(r.groups[:0], e.n)
 	t.upsert(e, r.groups)
 	at := t.extraAt()
 	for w := range ew {
@@ -311,6 +330,12 @@ func (r *segmentReader) rows(t *table, rest []byte, nd, nc int) error {
 			continue
 		}
 		src := extra[w*nc : w*nc+nc]
+		if came != nil {
+			for k, g := range r.groups {
+				*(*uint64)(t.rec.Ptr(g, at+w*8)) = src[int(came[k])-first]
+			}
+			continue
+		}
 		for k, g := range r.groups {
 			*(*uint64)(t.rec.Ptr(g, at+w*8)) = src[k]
 		}
@@ -321,8 +346,20 @@ func (r *segmentReader) rows(t *table, rest []byte, nd, nc int) error {
 		}
 		lens := rest[:4*nc]
 		rest = rest[4*nc:]
-		for k, g := range r.groups {
+		next := 0
+		for k := range nc {
 			m := binary.LittleEndian.Uint32(lens[4*k:])
+			if came != nil && (next == len(came) || int(came[next])-first != k) { // not taken
+				if m != unsetRef {
+					if len(rest) < int(m) {
+						return corrupt("too short")
+					}
+					rest = rest[m:]
+				}
+				continue
+			}
+			g := r.groups[next]
+			next++
 			rec := t.rec.At(g)
 			if m == unsetRef {
 				clear(rec[at+ref : at+ref+columnar.RefWidth])

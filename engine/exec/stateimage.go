@@ -130,8 +130,9 @@ func (p *Plan) StateStores(v *store.View, operator int) (names []string, err err
 }
 
 // look reads a view into an operator of the plan. With apart, keys that a piece removes are collected instead
-// of being removed; told is false if the operator cannot tell them.
-func (p *Plan) look(v *store.View, operator int, storeName string, apart bool) (in inspected, ts []**table, told bool, err error) {
+// of being removed; told is false if the operator cannot tell them. With first, tables that can keep to the rows with the
+// least keys do, and have a front then.
+func (p *Plan) look(v *store.View, operator int, storeName string, apart bool, first int) (in inspected, ts []**table, told bool, err error) {
 	if operator < 0 || operator >= len(p.stateful) {
 		return nil, nil, false, errs.New("STDS_INVALID_OPTION_VALUE.WITH_MESSAGE", "optionName", "operatorId", "message", "the query has no such stateful operator")
 	}
@@ -156,6 +157,9 @@ func (p *Plan) look(v *store.View, operator int, storeName string, apart bool) (
 		for _, t := range o.stateTables(storeName) {
 			told = true
 			(*t).notes = &loadNotes{}
+			if first > 0 && fronted(s) {
+				(*t).front = newFront((*t).lay, first)
+			}
 			if apart {
 				(*t).notes.gone = newTable((*t).lay, (*t).rec.Stride()-(*t).extraAt())
 			}
@@ -172,7 +176,7 @@ func (p *Plan) look(v *store.View, operator int, storeName string, apart bool) (
 // StateStores, or the name of a variable. It loads the view into the plan's tables: use a plan built for the
 // purpose, not one that runs.
 func (p *Plan) StateImage(v *store.View, operator int, storeName string, sorted bool) (*StateImage, error) {
-	in, ts, _, err := p.look(v, operator, storeName, false)
+	in, ts, _, err := p.look(v, operator, storeName, false, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -180,6 +184,15 @@ func (p *Plan) StateImage(v *store.View, operator int, storeName string, sorted 
 	if err != nil {
 		return nil, err
 	}
+	m.date(in, ts, storeName)
+	if sorted {
+		m.sort()
+	}
+	return m, nil
+}
+
+// date notes which batch wrote each row, where that is known.
+func (m *StateImage) date(in inspected, ts []**table, storeName string) {
 	for _, t := range ts {
 		for _, g := range (*t).groups(nil) {
 			m.batches = append(m.batches, (*t).notes.batches[g])
@@ -191,16 +204,12 @@ func (p *Plan) StateImage(v *store.View, operator int, storeName string, sorted 
 	if len(m.batches) != m.n {
 		m.batches = nil
 	}
-	if sorted {
-		m.sort()
-	}
-	return m, nil
 }
 
 // StateChanges reads what one batch wrote, from a view of ChangesOf: the rows as it left them, and the keys
 // that it removed, whose values mean nothing. told is false if the operator cannot tell removed keys.
 func (p *Plan) StateChanges(v *store.View, operator int, storeName string) (changed, removed *StateImage, told bool, err error) {
-	in, ts, told, err := p.look(v, operator, storeName, true)
+	in, ts, told, err := p.look(v, operator, storeName, true, 0)
 	if o, ok := in.(*dedup); ok && (o.within || o.key != nil) { // keys leave by time
 		told = false
 	}
@@ -246,12 +255,9 @@ func (m *StateImage) rowKey(row uint32) []byte {
 	return m.keys[from:m.ends[row]:m.ends[row]]
 }
 
-// sort orders the places by key. Most comparisons are of eight bytes behind what all keys have in common.
+// sort orders the places by key: by eight bytes behind what all keys have in common, and where these are equal
+// by all.
 func (m *StateImage) sort() {
-	type entry struct {
-		head uint64
-		row  uint32
-	}
 	common := 0
 	if m.n > 1 {
 		first := m.rowKey(0)
@@ -273,15 +279,19 @@ func (m *StateImage) sort() {
 		copy(head[:], m.rowKey(uint32(r))[common:])
 		list[r] = entry{binary.BigEndian.Uint64(head[:]), uint32(r)}
 	}
-	slices.SortFunc(list, func(a, b entry) int {
-		switch {
-		case a.head < b.head:
-			return -1
-		case a.head > b.head:
-			return 1
+	list = radixSort(list)
+	for from := 0; from < len(list); {
+		to := from + 1
+		for to < len(list) && list[to].head == list[from].head {
+			to++
 		}
-		return bytes.Compare(m.rowKey(a.row)[common:], m.rowKey(b.row)[common:])
-	})
+		if to-from > 1 {
+			slices.SortFunc(list[from:to], func(a, b entry) int {
+				return bytes.Compare(m.rowKey(a.row)[common:], m.rowKey(b.row)[common:])
+			})
+		}
+		from = to
+	}
 	m.order = make([]uint32, m.n)
 	for i, e := range list {
 		m.order[i] = e.row

@@ -32,6 +32,7 @@ type table struct {
 	fresh   []uint32   // new groups since the owner looked
 	saved   []uint64   // which bits of each word of the owner's part segments hold; nil: all
 	notes   *loadNotes // nil unless it is loaded to be looked at
+	front   *front     // nil unless it is loaded for the rows with the least keys only
 	touched uint64     // of touch: keeps its loads
 }
 
