@@ -222,14 +222,12 @@ func (b *builder) node(n plan.Node) (operator, error) {
 }
 
 func (b *builder) scan(x *plan.Scan) (operator, error) {
-	rd := reader{schema: x.Out, columns: x.Columns}
 	if x.Stream != nil {
 		if b.conf.Mode == "" {
 			return nil, errs.New("_LEGACY_ERROR_TEMP_3102", "msg", "A query that reads a stream is started with writeStream; it has no finite answer.")
 		}
-		rd.width = len(x.Stream.Schema())
-		rd.full = rd.width + len(x.Stream.Hidden)
-		s := &scan{reader: rd, stream: x.Stream, number: len(b.p.scans)}
+		s := &scan{stream: x.Stream, number: len(b.p.scans)}
+		s.reader.set(x, len(x.Stream.Schema()), len(x.Stream.Hidden))
 		s.where = b.below(x)
 		if len(x.Filters) > 0 && appliesFilters(x.Stream) {
 			s.filters.make = func() (*expr.Program, error) { return expr.Compile([]expr.Expr{and(x.Filters)}, x.Out, b.conf.Expr) }
@@ -249,7 +247,6 @@ func (b *builder) scan(x *plan.Scan) (operator, error) {
 		b.p.scans = append(b.p.scans, s)
 		return s, nil
 	}
-	rd.width = len(x.Table.Schema())
 	table := x.Table
 	if t, ok := table.(catalog.Snapshotter); ok && b.conf.Mode != "" {
 		var err error
@@ -257,7 +254,9 @@ func (b *builder) scan(x *plan.Scan) (operator, error) {
 			return nil, err
 		}
 	}
-	return &tableScan{reader: rd, table: table, where: b.below(x)}, nil
+	s := &tableScan{table: table, where: b.below(x)}
+	s.reader.set(x, len(x.Table.Schema()), 0)
+	return s, nil
 }
 
 // eventTime finds the column of a schema that is an event time, and its delay; -1 if there is none.

@@ -117,10 +117,9 @@ func (f *folder) fold(t *table, c *chunk) error {
 // foldValues adds rows whose keys, arguments and filters have been computed.
 func (f *folder) foldValues(t *table, vs []*columnar.Vec, all columnar.Sel) error {
 	f.groups = grow(f.groups[:0], all.N)
-	if keys := vs[:len(f.g.keys)]; !f.coded.find(t, keys, all, f.groups) {
+	if keys := vs[:len(f.g.keys)]; !f.coded.find(t, f.enc, keys, all, f.groups) {
 		f.enc.encode(keys, all)
 		t.upsert(f.enc, f.groups)
-		f.coded.learn(f.groups)
 	}
 	at := t.extraAt()
 	for i, a := range f.aggs {

@@ -7,6 +7,7 @@ import (
 	"streamlab/columnar"
 	"streamlab/sql/catalog"
 	"streamlab/sql/expr"
+	"streamlab/sql/plan"
 	"streamlab/sql/types"
 )
 
@@ -17,9 +18,25 @@ type reader struct {
 	columns []int
 	width   int
 	full    int // width with hidden columns; 0 if there are none
+	coders  perWorker[[]coder]
 }
 
-func (s *reader) read(r *run, p columnar.Partition, count func(rows int64), to emit) error {
+// coder numbers the texts of a column of lent rows, if somebody asks for the numbers: of keys that repeat.
+type coder struct {
+	words columnar.Dictionary
+	codes columnar.Coded
+}
+
+// set makes it a reader of the rows of x out of batches of a width, to which hidden columns may come.
+func (s *reader) set(x *plan.Scan, width, hidden int) {
+	s.schema, s.columns, s.width = x.Out, x.Columns, width
+	if x.Stream != nil {
+		s.full = width + hidden
+	}
+	s.coders.make = func() ([]coder, error) { return make([]coder, len(s.schema)), nil }
+}
+
+func (s *reader) read(r *run, w int, p columnar.Partition, count func(rows int64), to emit) error {
 	whole := make([]columnar.Vec, len(s.schema))
 	views := make([]columnar.Vec, len(s.schema))
 	push := func(n int) error {
@@ -41,6 +58,10 @@ func (s *reader) read(r *run, p columnar.Partition, count func(rows int64), to e
 	}
 	defer func() { r.p.meter.input.Add(-held) }()
 	if l, ok := p.(columnar.Lender); ok {
+		coders, err := s.coders.get(w)
+		if err != nil {
+			return err
+		}
 		return l.Lend(r.ctx, func(cols []*columnar.Vec, n int) error {
 			bytes := int64(0)
 			for _, c := range cols {
@@ -57,6 +78,9 @@ func (s *reader) read(r *run, p columnar.Partition, count func(rows int64), to e
 				}
 				whole[i] = *cols[at]
 				whole[i].Type = s.schema[i].Type
+				if c := &(*coders)[i]; whole[i].Coded == nil {
+					c.words.Code(&whole[i], &c.codes)
+				}
 			}
 			return push(n)
 		})
@@ -158,7 +182,7 @@ func (s *scan) part(r *run, w, p int, to emit) error {
 			return err
 		}
 		prog.Begin(r.exprTask(p))
-		return s.read(r, s.inputs(r)[p], nil, func(c *chunk) error {
+		return s.read(r, w, s.inputs(r)[p], nil, func(c *chunk) error {
 			sel, err := prog.Select(c.cols, c.sel)
 			if err != nil || sel.N == 0 {
 				return err
@@ -171,12 +195,12 @@ func (s *scan) part(r *run, w, p int, to emit) error {
 		})
 	}
 	if s.limited {
-		return s.read(r, s.inputs(r)[p], count, func(c *chunk) error {
+		return s.read(r, w, s.inputs(r)[p], count, func(c *chunk) error {
 			keep(c.sel)
 			return to(c)
 		})
 	}
-	return s.read(r, s.inputs(r)[p], count, to)
+	return s.read(r, w, s.inputs(r)[p], count, to)
 }
 
 // condition is what worker w leaves rows out by.
@@ -218,7 +242,7 @@ func (s *tableScan) open(r *run) (int, error) {
 	return len(parts), err
 }
 
-func (s *tableScan) part(r *run, w, p int, to emit) error { return s.read(r, s.parts[p], nil, to) }
+func (s *tableScan) part(r *run, w, p int, to emit) error { return s.read(r, w, s.parts[p], nil, to) }
 
 // values is rows known when the plan was built; rows without columns count too.
 type values struct {
