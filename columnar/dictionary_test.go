@@ -25,7 +25,7 @@ func TestDictionaryNumbersTexts(t *testing.T) {
 	r := rand.New(rand.NewSource(5))
 	var words []string
 	for i := range 300 {
-		words = append(words, strings.Repeat("ab", i%13)+fmt.Sprint(i%7)[:i%2]+strings.Repeat("\x00", i%3))
+		words = append(words, strings.Repeat("ab", i%13)+fmt.Sprint(i % 7)[:i%2]+strings.Repeat("\x00", i%3))
 	}
 	var d Dictionary
 	seen := map[uint32]string{}
