@@ -22,7 +22,19 @@ type csvOptions struct {
 	nan, posInf, negInf    string
 	maxColumns, maxChars   int
 	caseSensitive          bool
+	unescaped              quoteHandling
+	pruning                bool
 }
+
+// quoteHandling is what becomes of a field in quotes in which a quote stands that is not escaped.
+type quoteHandling uint8
+
+const (
+	stopAtDelimiter    quoteHandling = iota // the raw text up to the next separator
+	stopAtClosingQuote                      // up to a quote with a separator behind it
+	skipValue                               // null
+	raiseError                              // the file cannot be read
+)
 
 func (r *Reader) csvSetup(err *error) {
 	o := &r.csv
@@ -37,8 +49,8 @@ func (r *Reader) csvSetup(err *error) {
 			v = ""
 		}
 		if len(v) > 1 {
-			if v = unescapeSep(v); len(v) > 1 {
-				fail(name, v, "must be one character")
+			if v = unescapeSep(v); len(v) > 1 && *err == nil {
+				*err = errs.New("OPTION_VALUE_EXCEEDS_ONE_CHARACTER", "paramName", name, "actualValue", v)
 			}
 		}
 		if v == "" {
@@ -66,14 +78,28 @@ func (r *Reader) csvSetup(err *error) {
 	o.maxColumns = r.number("maxColumns", 20480, err)
 	o.maxChars = r.number("maxCharsPerColumn", -1, err)
 	o.caseSensitive = strings.EqualFold(r.conf("spark.sql.caseSensitive"), "true")
-	if u := r.Settings.text("unescapedQuoteHandling", "STOP_AT_DELIMITER"); !strings.EqualFold(u, "STOP_AT_DELIMITER") && *err == nil {
-		*err = errs.New("UNSUPPORTED_FEATURE", "feature", "The CSV option unescapedQuoteHandling = "+u)
+	switch u := strings.ToUpper(r.Settings.text("unescapedQuoteHandling", "STOP_AT_DELIMITER")); u {
+	case "STOP_AT_DELIMITER":
+	case "STOP_AT_CLOSING_QUOTE":
+		o.unescaped = stopAtClosingQuote
+	case "SKIP_VALUE":
+		o.unescaped = skipValue
+	case "RAISE_ERROR":
+		o.unescaped = raiseError
+	case "BACK_TO_DELIMITER":
+		if *err == nil {
+			*err = errs.New("UNSUPPORTED_FEATURE", "feature", "The CSV option unescapedQuoteHandling = "+u)
+		}
+	default:
+		fail("unescapedQuoteHandling", u, "must be STOP_AT_DELIMITER, STOP_AT_CLOSING_QUOTE, SKIP_VALUE or RAISE_ERROR")
 	}
+	// A query that needs some of the columns has only those cut out of a line, so how many there are is not seen.
+	o.pruning = r.flag("columnPruning", !r.Document && !strings.EqualFold(r.conf("spark.sql.csv.parser.columnPruning.enabled"), "false"), err)
 	if c := char("charToEscapeQuoteEscaping", ""); c >= 0 && c != o.escape && *err == nil {
 		*err = errs.New("UNSUPPORTED_FEATURE", "feature", "A CSV option charToEscapeQuoteEscaping other than the escape")
 	}
-	if len(r.LineSep) > 1 && *err == nil {
-		fail("lineSep", string(r.LineSep), "must be one character")
+	if n := len(r.LineSep); *err == nil && (n > 2 || n == 0 && r.Settings.has("lineSep")) {
+		fail("lineSep", string(r.LineSep), "must be one or two characters")
 	}
 }
 
@@ -110,7 +136,9 @@ type csvDecoder struct {
 	target  []int  // of the i-th token; -1: not wanted
 	width   int    // tokens a record should have
 	header  bool   // the next record is a header
+	pruned  bool   // not every column is wanted, so the number of tokens is not looked at
 	problem error
+	broken  error // a quote that the option refuses
 }
 
 func newCSVDecoder(rows rowsOf) *csvDecoder {
@@ -134,6 +162,9 @@ func newCSVDecoder(rows rowsOf) *csvDecoder {
 		d.target = append(d.target, k)
 	}
 	d.width = len(d.target)
+	for _, k := range d.target {
+		d.pruned = d.pruned || k < 0 && rows.r.csv.pruning
+	}
 	return d
 }
 
@@ -160,6 +191,7 @@ func (d *csvDecoder) TooLong(start []byte, why error) error {
 
 // Document reads records whose quoted fields may span lines.
 func (d *csvDecoder) Document(text []byte) error {
+	text = oneLineEnd(text)
 	for i := 0; i < len(text); {
 		line := text[i:]
 		if n := bytes.IndexByte(line, '\n'); n >= 0 {
@@ -176,6 +208,19 @@ func (d *csvDecoder) Document(text []byte) error {
 		i = next
 	}
 	return nil
+}
+
+// oneLineEnd turns the line ends of a document into line feeds, in quotes too. Which end it has, the first one says:
+// behind a carriage return there, every pair, or every single one, is an end.
+func oneLineEnd(s []byte) []byte {
+	i := bytes.IndexAny(s, "\r\n")
+	if i < 0 || s[i] == '\n' {
+		return s
+	}
+	if i+1 < len(s) && s[i+1] == '\n' {
+		return bytes.ReplaceAll(s, []byte("\r\n"), []byte("\n"))
+	}
+	return bytes.ReplaceAll(s, []byte("\r"), []byte("\n"))
 }
 
 // blank reports lines that are no records: empty ones, blanks only, comments.
@@ -332,8 +377,20 @@ func (d *csvDecoder) quoted(s []byte, i int, lines bool) int {
 			d.tokens = append(d.tokens, token{text: d.buf[from:len(d.buf):len(d.buf)], quoted: true})
 			return k
 		}
+		switch o.unescaped {
+		case stopAtClosingQuote:
+			d.buf = append(d.buf, c)
+			i++
+			continue
+		case raiseError:
+			d.broken = errs.New("MALFORMED_CSV_RECORD", "badRecord", strings.ToValidUTF8(string(s[start:min(len(s), start+keptOfLong)]), "\uFFFD"))
+		}
 		end := d.delimiter(s, i, lines)
-		d.tokens = append(d.tokens, token{text: s[start:end]})
+		t := token{text: s[start:end]}
+		if o.unescaped == skipValue {
+			t.text = nil
+		}
+		d.tokens = append(d.tokens, t)
 		return end
 	}
 	// The quote is never closed: all that follows is the field.
@@ -345,6 +402,9 @@ func (d *csvDecoder) convert(rec []byte) error {
 	if d.header {
 		d.header = false
 		return d.checkHeader()
+	}
+	if err := d.limits(); err != nil {
+		return err
 	}
 	d.room()
 	d.problem = nil
@@ -361,7 +421,7 @@ func (d *csvDecoder) convert(rec []byte) error {
 			good = false
 		}
 	}
-	if good && len(d.tokens) == d.width {
+	if good && (d.pruned || len(d.tokens) == d.width) {
 		d.row++
 		return nil
 	}
@@ -369,6 +429,39 @@ func (d *csvDecoder) convert(rec []byte) error {
 		d.problem = errs.New("MALFORMED_CSV_RECORD", "badRecord", strings.ToValidUTF8(string(rec), "\uFFFD"))
 	}
 	return d.bad(rec, false, d.problem)
+}
+
+// limits refuses a record with more fields, or a field with more characters, than the options allow, and one with a
+// quote that unescapedQuoteHandling does not: in every mode, because it is the splitting that fails.
+func (d *csvDecoder) limits() error {
+	o := &d.r.csv
+	if d.broken != nil {
+		err := d.broken
+		d.broken = nil
+		return err
+	}
+	if len(d.tokens) > o.maxColumns && o.maxColumns > 0 {
+		return errs.New("MALFORMED_CSV_RECORD", "badRecord", "more than "+strconv.Itoa(o.maxColumns)+" fields")
+	}
+	if o.maxChars < 0 || o.maxChars == 0 && o.maxColumns == 0 { // no options were read
+		return nil
+	}
+	for i, t := range d.tokens {
+		if len(t.text) <= o.maxChars || d.pruned && (i >= d.width || d.target[i] < 0) {
+			continue
+		}
+		units := 0
+		for _, c := range string(t.text) {
+			units++
+			if c > 0xFFFF {
+				units++
+			}
+		}
+		if units > o.maxChars {
+			return errs.New("MALFORMED_CSV_RECORD", "badRecord", "a field of more than "+strconv.Itoa(o.maxChars)+" characters")
+		}
+	}
+	return nil
 }
 
 func (d *csvDecoder) checkHeader() error {

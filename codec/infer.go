@@ -25,7 +25,9 @@ type Inferrer struct {
 	corrupt  bool
 	infer    bool // CSV: look at values
 	asString bool // JSON: primitivesAsString
-	decimals bool // JSON: prefersDecimal
+	decimals bool // JSON: prefersDecimal, of texts too
+	times    bool // JSON: inferTimestamp
+	clock    *Clock
 	dates    bool // CSV: preferDate
 	any      bool
 }
@@ -41,6 +43,8 @@ func NewInferrer(s Settings) (*Inferrer, error) {
 	n.dates = s.flag("preferDate", true, &err)
 	n.asString = s.flag("primitivesAsString", false, &err)
 	n.decimals = s.flag("prefersDecimal", false, &err)
+	n.times = s.Format == "json" && s.flag("inferTimestamp", false, &err)
+	n.clock = NewClock(s.Zone, s.Now)
 	if s.Format == "csv" {
 		n.csv = newCSVDecoder(rowsOf{r: r, clock: NewClock(s.Zone, s.Now)})
 	}
@@ -88,6 +92,7 @@ func (n *Inferrer) Document(text []byte) error {
 	if n.s.Format != "csv" {
 		return n.Record(text)
 	}
+	text = oneLineEnd(text)
 	for i := 0; i < len(text); {
 		line, _, _ := bytes.Cut(text[i:], []byte{'\n'})
 		if n.csv.blank(line) {
@@ -176,10 +181,10 @@ func (n *Inferrer) isDate(s []byte) bool {
 
 func (n *Inferrer) isTimestamp(s []byte) bool {
 	if n.r.tsFormat != nil {
-		_, ok := n.r.tsFormat.Timestamp(s, n.csv.clock)
+		_, ok := n.r.tsFormat.Timestamp(s, n.clock)
 		return ok
 	}
-	_, ok := n.csv.clock.ParseTimestamp(s)
+	_, ok := n.clock.ParseTimestamp(s)
 	return ok
 }
 
@@ -332,8 +337,29 @@ func (n *Inferrer) jsonType(dec *json.Decoder, deep int) (types.DataType, error)
 		return prim(types.Of(types.Double))
 	case nil:
 		return types.Of(types.Null), nil
+	case string:
+		if t, ok := decimalText(v); ok && n.decimals {
+			return t, nil
+		}
+		if n.times && n.isTimestamp([]byte(v)) {
+			return types.Of(types.Timestamp), nil
+		}
 	}
 	return types.Of(types.String), nil
+}
+
+// decimalText is the type of a text that is a number of digits, groups of which may be parted by commas.
+func decimalText(s string) (types.DataType, bool) {
+	s = strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(s, "-"), "+"), ",", "")
+	whole, fraction, _ := strings.Cut(s, ".")
+	if whole+fraction == "" || !allDigits([]byte(whole+fraction)) {
+		return types.DataType{}, false
+	}
+	p := max(len(strings.TrimLeft(whole, "0"))+len(fraction), len(fraction), 1)
+	if whole = strings.TrimLeft(whole, "0"); whole == "" {
+		p = max(len(strings.TrimLeft(fraction, "0")), len(fraction), 1)
+	}
+	return types.DecimalOf(int32(p), int32(len(fraction))), p <= 38
 }
 
 // Schema is what was found; nil if there was nothing to look at.

@@ -156,7 +156,7 @@ func (r *Reader) read(d Decoder, f File, in Input, full func() error) error {
 		}
 		defer stop()
 		src = &guard{r: z, packed: packed, path: in.Path}
-	} else if !r.Document {
+	} else if !r.Document && r.charset == nil {
 		// One byte before the part tells whether a record begins with the part.
 		from := max(0, in.From-int64(max(1, len(r.LineSep))))
 		skip = in.From - from
@@ -166,6 +166,13 @@ func (r *Reader) read(d Decoder, f File, in Input, full func() error) error {
 		if from > 0 || in.To > 0 {
 			src = io.NewSectionReader(f, from, 1<<62-from)
 		}
+	}
+	if r.charset != nil {
+		s, err := r.decoded(src, in.Path)
+		if err != nil {
+			return err
+		}
+		src = bytes.NewReader(s)
 	}
 	d.Begin(in.Path, skip == 0)
 	if r.Document {

@@ -104,7 +104,8 @@ type Reader struct {
 	mode    Mode
 	corrupt int // index in columns of the column for corrupt records; -1: none
 	LineSep []byte
-	longest int // bytes of a record
+	charset func([]byte) []byte // to UTF-8; nil: the bytes are read as they are
+	longest int                 // bytes of a record
 	// Document is set if a file is one document and not a record a line.
 	Document bool
 
@@ -195,15 +196,8 @@ func NewReader(s Settings, schema types.Schema, columns []int) (*Reader, error) 
 	}
 	r.LineSep = []byte(s.text("lineSep", ""))
 	r.Document = s.flag("multiLine", false, &err)
-	if e := s.text("encoding", s.text("charset", "")); e != "" && !strings.EqualFold(e, "utf-8") && !strings.EqualFold(e, "us-ascii") {
-		known := []string{"us-ascii", "iso-8859-1", "utf-8", "utf-16", "utf-16be", "utf-16le", "utf-32"}
-		for _, k := range known {
-			if strings.EqualFold(k, e) {
-				return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "The encoding "+e+" of files")
-			}
-		}
-		return nil, errs.New("INVALID_PARAMETER_VALUE.CHARSET", "functionName", "`CSVOptions`", "parameter", "`charset`", "charset", e,
-			"charsets", strings.Join(known, ", "))
+	if err == nil {
+		err = r.setCharset()
 	}
 	if s.Format == "csv" {
 		r.csvSetup(&err)
@@ -227,6 +221,9 @@ func (r *Reader) textSetup() error {
 	r.text.whole = r.flag("wholetext", false, &err)
 	r.Document = r.text.whole
 	r.LineSep = []byte(r.Settings.text("lineSep", ""))
+	if len(r.LineSep) == 0 && r.Settings.has("lineSep") && err == nil {
+		err = invalid("lineSep", "", "must not be empty")
+	}
 	return err
 }
 

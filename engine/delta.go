@@ -49,8 +49,8 @@ func (s *Session) openFiles(format, path string) (catalog.Table, bool, error) {
 	for _, f := range append([]TableFormat{{Name: "statestore"}, {Name: "state-metadata"}}, s.formats.Tables...) {
 		if strings.EqualFold(f.Name, format) {
 			t, err := s.Read().Format(format).Table(context.Background(), path)
-			if errs.Has(err, "SINK_LOG_GAP") {
-				err = errs.Wrap(err, "FAILED_TO_CREATE_PLAN_FOR_DIRECT_QUERY", "dataSourceType", f.Name)
+			if err != nil && (errs.As(err) == nil || errs.Has(err, "SINK_LOG_GAP")) {
+				err = errs.Wrap(err, "FAILED_TO_CREATE_PLAN_FOR_DIRECT_QUERY", "dataSourceType", format)
 			}
 			return t, true, err
 		}

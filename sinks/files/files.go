@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,7 +100,7 @@ func New(def sinks.Def) (sinks.Sink, error) {
 		s.codec, s.codecErr = codec.FindCodec(def.Options.Text("compression", ""))
 		s.extension = "." + s.writer.Extension() + s.codec.Extension
 	}
-	if s.mostRows, err = def.Options.Int("maxRecordsPerFile", 0, 0); err != nil {
+	if s.mostRows, err = def.Options.Int("maxRecordsPerFile", 0, math.MinInt64); err != nil {
 		return nil, err
 	}
 	if s.retention, err = def.Options.Duration("retention", 0, time.Millisecond); err != nil {

@@ -39,7 +39,6 @@ func TestFileSinkOptions(t *testing.T) {
 		{"parquet", "compression", "lz4_raw", "", "-c000.lz4raw.parquet"},
 		{"parquet", "compression", "rar", "CODEC_NOT_AVAILABLE", ""},
 		{"json", "maxRecordsPerFile", "0", "", ""},
-		{"json", "maxRecordsPerFile", "-1", "INVALID_OPTION", ""},
 		{"json", "maxRecordsPerFile", "x", "INVALID_OPTION", ""},
 		{"json", "retention", "1h", "", ""},
 		{"json", "retention", "an hour", "INVALID_OPTION", ""},

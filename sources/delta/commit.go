@@ -27,6 +27,9 @@ func (s *Source) commit(v int64) (*commit, int64, error) {
 			return s.commit(v)
 		}
 		if s.failOnLoss {
+			if _, err := s.log.At(v); err != nil {
+				return nil, v, errs.Wrap(err, "DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE")
+			}
 			return nil, v, errs.New("DELTA_MISSING_FILES_UNEXPECTED_VERSION", "startVersion", v, "earliestVersion", next, "option", "failOnDataLoss")
 		}
 		return s.commit(next)

@@ -242,7 +242,7 @@ func (s *Source) configure() error {
 	if v, ok := s.opts.Get("excludeRegex"); ok {
 		re, err := regexp.Compile(v)
 		if err != nil {
-			note(illegal("excludeRegex", v, "must be a regular expression"))
+			note(errs.New("DELTA_REGEX_OPT_SYNTAX_ERROR", "regExpOption", "excludeRegex"))
 		}
 		s.exclude = re
 	}
@@ -397,13 +397,14 @@ func (s *Source) advance(ctx context.Context, cur offset, limit sources.ReadLimi
 		cur = offset{cur.table, cur.version + 1, base, false}
 	}
 	anything := false
+	reached := cur // stays on the last file of a commit with change files until something behind it is taken
 	for {
 		if err := ctx.Err(); err != nil {
-			return cur, err
+			return reached, err
 		}
 		c, version, err := s.commit(cur.version)
 		if err != nil || c == nil {
-			return cur, err
+			return reached, err
 		}
 		if version != cur.version {
 			cur.version, cur.index = version, base
@@ -415,33 +416,29 @@ func (s *Source) advance(ctx context.Context, cur offset, limit sources.ReadLimi
 			}
 			last := offset{cur.table, version, int64(len(c.files)) - 1, false}
 			if beyond(last) || (anything || b.files <= 0 || b.bytes <= 0) && (b.files < int64(len(c.files)) || b.bytes < size) {
-				return cur, nil
+				return reached, nil
 			}
 			b.files -= int64(len(c.files))
 			b.bytes -= size
 			anything = true
-			cur = last
+			cur, reached = last, last
 		}
 		for i := max(cur.index+1, 0); i < int64(len(c.files)); i++ {
 			next := offset{cur.table, version, i, false}
 			if beyond(next) || !b.take(c.files[i].Size) {
-				return cur, nil
+				return reached, nil
 			}
 			anything = true
-			cur = next
+			cur, reached = next, next
 		}
 		after := offset{cur.table, version + 1, base, false}
 		if beyond(after) {
-			return cur, nil
-		}
-		if c.cdc {
-			// The end of a commit with change files is its last file; the next commit, if there is one, goes on.
-			next, _, err := s.commit(version + 1)
-			if err != nil || next == nil {
-				return cur, err
-			}
+			return reached, nil
 		}
 		cur = after
+		if !c.cdc {
+			reached = after
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"streamlab/errs"
 	"streamlab/internal/vfs"
 )
 
@@ -106,6 +107,9 @@ func ignoreGone(err error) error {
 
 // glob finds the paths that a pattern with * ? [] {} matches, sorted. Hidden names are left out.
 func glob(fsys vfs.FS, pattern string) ([]string, error) {
+	if err := soundGlob(pattern); err != nil {
+		return nil, err
+	}
 	var out []string
 	for _, p := range braces(pattern) {
 		found := []string{"/"}
@@ -141,6 +145,29 @@ func glob(fsys vfs.FS, pattern string) ([]string, error) {
 		}
 	}
 	return kept, nil
+}
+
+// soundGlob refuses a pattern with a brace or bracket that nothing closes.
+func soundGlob(pattern string) error {
+	open, class := 0, false
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '\\':
+			i++
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+		case c == '{':
+			open++
+		case c == '}' && open > 0:
+			open--
+		}
+	}
+	if open > 0 || class {
+		return errs.New("INVALID_OPTION", "option", "path", "value", pattern, "requirement", "must close its braces and brackets")
+	}
+	return nil
 }
 
 func unescape(s string) string {

@@ -384,7 +384,8 @@ func (s *shape) whole(f file) bool {
 	if s.format == "parquet" {
 		return false
 	}
-	return isBinary(s.format) || s.reader == nil || codec.Compressed(f.path) || s.reader.Document
+	return isBinary(s.format) || s.reader == nil || codec.Compressed(f.path) || s.reader.Document ||
+		s.reader.Encoded()
 }
 
 // A chunk is bytes [from, to) of a file; to 0 is its end.

@@ -143,6 +143,9 @@ func (a *analyzer) table(t *sql.TableName, outer *scope) *scope {
 		a.used("VIEW", parts)
 	}
 	qual := a.fullName(r, parts)
+	if parts[0] == "__this__" { // a DataFrame, whose columns have no table's name before them
+		qual = nil
+	}
 	n := a.relationNode(at, r, options(t.Options))
 	if r.View != nil && parts[0] != "__this__" { // which is a DataFrame
 		a.opaque = append(a.opaque, n)
