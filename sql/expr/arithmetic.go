@@ -103,14 +103,21 @@ func buildTry(c *Call, op string) (Expr, error) {
 }
 
 func (a arithmetic) build(l, r Expr) (Expr, error) {
+	if err := a.refused(l, r); err != nil {
+		return nil, err
+	}
 	if e, done, err := a.buildTemporal(l, r); done {
 		return e, err
 	}
 	l, r = a.coerceStrings(l, r)
 	lt, rt := l.Type(), r.Type()
-	if lt.Kind == types.Null && rt.Kind == types.Null {
-		l, r = CastTo(l, types.Of(types.Double), a.conf), CastTo(r, types.Of(types.Double), a.conf)
-		lt, rt = l.Type(), r.Type()
+	if lt.Kind == types.Null && (rt.Kind == types.Null || rt.Kind == types.Decimal && a.op == "/") {
+		t := types.Of(types.Double)
+		if a.op == "div" {
+			t = types.Of(types.BigInt)
+		}
+		l, r = CastTo(l, t, a.conf), CastTo(r, t, a.conf)
+		lt, rt = t, t
 	}
 	if lt.Kind == types.Null && rt.IsNumeric() {
 		l = CastTo(l, rt, a.conf)
@@ -129,7 +136,9 @@ func (a arithmetic) build(l, r Expr) (Expr, error) {
 	switch {
 	case lt.IsFractional() || rt.IsFractional():
 		t := types.Of(types.Double)
-		if lt.Kind == types.Float && rt.Kind == types.Float && a.op != "/" {
+		floats := lt.Kind == types.Float && (rt.Kind == types.Float || rt.IsIntegral() && !a.conf.ANSI) ||
+			rt.Kind == types.Float && lt.IsIntegral() && !a.conf.ANSI // without ANSI an integer is no wider than a FLOAT
+		if floats && a.op != "/" {
 			t = types.Of(types.Float)
 		}
 		return a.floating(CastTo(l, t, a.conf), CastTo(r, t, a.conf), t), nil
@@ -198,30 +207,11 @@ func (a arithmetic) toDecimal(e Expr, other types.DataType) Expr {
 
 // mismatch is the error for operands an operation does not take.
 func (a arithmetic) mismatch(l, r Expr) error {
+	if err := a.numbersRefused(l, r); err != nil {
+		return err
+	}
 	lt, rt := l.Type(), r.Type()
-	text := quoted(a.text)
-	if a.op == "div" { // whose integers are BIGINT
-		if lt.IsIntegral() {
-			lt = types.Of(types.BigInt)
-		}
-		if rt.IsIntegral() {
-			rt = types.Of(types.BigInt)
-		}
-		if !lt.Equal(rt) && lt.Kind != types.Null && rt.Kind != types.Null && lt.Kind != types.Decimal && rt.Kind != types.Decimal {
-			return errs.New("DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES", "sqlExpr", text, "left", quoted(lt.SQL()), "right", quoted(rt.SQL()))
-		}
-	}
-	if !lt.Equal(rt) && lt.Kind != types.Null && rt.Kind != types.Null {
-		if _, ok := TightestCommonType(lt, rt); !ok {
-			return errs.New("DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES", "sqlExpr", text, "left", quoted(lt.SQL()), "right", quoted(rt.SQL()))
-		}
-	}
-	actual := lt
-	if lt.Kind == types.Null {
-		actual = rt
-	}
-	return errs.New("DATATYPE_MISMATCH.BINARY_OP_WRONG_TYPE", "sqlExpr", text, "inputType", arithmeticInputs(a.op),
-		"actualDataType", quoted(actual.SQL()))
+	return errs.New("DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES", "sqlExpr", quoted(a.text), "left", quoted(lt.SQL()), "right", quoted(rt.SQL()))
 }
 
 func arithmeticInputs(op string) string {
@@ -232,6 +222,9 @@ func arithmeticInputs(op string) string {
 		return `("DOUBLE" or "DECIMAL")`
 	case "div":
 		return `("BIGINT" or "DECIMAL" or "INTERVAL YEAR TO MONTH" or "INTERVAL DAY TO SECOND")`
+	}
+	if op == "&" || op == "|" || op == "^" {
+		return `"INTEGRAL"`
 	}
 	return `"NUMERIC"`
 }

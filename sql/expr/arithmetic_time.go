@@ -57,10 +57,10 @@ func (a arithmetic) buildTemporal(l, r Expr) (e Expr, done bool, err error) {
 		if lt.IsInterval() && lt.Kind == rt.Kind {
 			return a.intervalSum(l, r), true, nil
 		}
-		if lt.IsInterval() && rt.Kind == types.String {
+		if moves(lt) && rt.Kind == types.String && a.op == "+" {
 			return a.stringPlusInterval(r, l)
 		}
-		if rt.IsInterval() && lt.Kind == types.String {
+		if moves(rt) && lt.Kind == types.String {
 			return a.stringPlusInterval(l, r)
 		}
 	case "*":
@@ -82,7 +82,7 @@ func (a arithmetic) buildTemporal(l, r Expr) (e Expr, done bool, err error) {
 					i := sel.At(k)
 					x, y := i64At(args[0], args[0].Row(i)), i64At(args[1], args[1].Row(i))
 					if y == 0 {
-						return errs.New("INTERVAL_DIVIDED_BY_ZERO")
+						return divideByZero("div")
 					}
 					if x == math.MinInt64 && y == -1 {
 						return overflowError("Overflow in integral divide", "try_divide")
@@ -93,10 +93,6 @@ func (a arithmetic) buildTemporal(l, r Expr) (e Expr, done bool, err error) {
 			})
 			return s, true, nil
 		}
-	}
-	if (a.op == "+" || a.op == "-") && lt.IsInterval() && rt.IsInterval() {
-		// Spark takes an interval of another class for something to add to a timestamp.
-		return nil, true, WrongType(l.String()+" "+a.op+" "+r.String(), 0, `"(TIMESTAMP OR TIMESTAMP WITHOUT TIME ZONE)"`, l)
 	}
 	return nil, true, a.mismatch(l, r)
 }
@@ -155,6 +151,9 @@ func (a arithmetic) dateTimePlus(d, o Expr, sign int64, ot types.DataType, swapp
 		switch {
 		case ot.Kind == types.TinyInt || ot.Kind == types.SmallInt || ot.Kind == types.Int:
 			return a.named(DateAdd(d, CastTo(o, types.Of(types.Int), a.conf), sign, callText(name, []Expr{d, o}))), nil
+		case ot.Kind == types.Null && sign > 0: // taken for an interval, which a timestamp is moved by
+			iv := CastTo(o, types.Of(types.DayTime), a.conf)
+			return a.named(a.addMicros(CastTo(d, types.Of(types.Timestamp), a.conf), iv, sign, text)), nil
 		case ot.Kind == types.Null:
 			return a.named(DateAdd(d, CastTo(o, types.Of(types.Int), a.conf), sign, callText(name, []Expr{d, o}))), nil
 		case ot.IsNumeric(), ot.Kind == types.Boolean, ot.Kind == types.Binary, ot.IsDatetime():

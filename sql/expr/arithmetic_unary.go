@@ -158,23 +158,13 @@ func buildBitwise(c *Call) (Expr, error) {
 			return CastTo(e, o.Type(), c.Conf)
 		case k == types.String && o.Type().IsIntegral() && c.Conf.ANSI:
 			return CastTo(e, types.Of(types.BigInt), c.Conf)
-		case k == types.String && o.Type().IsIntegral():
-			return CastTo(e, o.Type(), c.Conf)
 		}
 		return e
 	}
 	l, r = side(l, r), side(r, l)
 	lt, rt := l.Type(), r.Type()
 	if !lt.IsIntegral() || !rt.IsIntegral() {
-		if !lt.Equal(rt) {
-			if _, ok := TightestCommonType(lt, rt); !ok {
-				return nil, errs.New("DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES", "sqlExpr", quoted(text),
-					"left", quoted(lt.SQL()), "right", quoted(rt.SQL()))
-			}
-		}
-		actual, _ := TightestCommonType(lt, rt)
-		return nil, errs.New("DATATYPE_MISMATCH.BINARY_OP_WRONG_TYPE", "sqlExpr", quoted(text),
-			"inputType", `"INTEGRAL"`, "actualDataType", quoted(actual.SQL()))
+		return nil, arithmetic{op: c.Name, conf: c.Conf, text: text}.mismatch(c.Args[0], c.Args[1])
 	}
 	t := lt
 	if rt.Kind > t.Kind {

@@ -157,11 +157,21 @@ func buildBetween(c *Call) (Expr, error) {
 		return nil, err
 	}
 	text := callText("between", c.Args)
-	lo, err := Build(">=", []Expr{c.Args[0], c.Args[1]}, c.Conf)
+	x := c.Args[0]
+	side := func(op string, bound Expr) (Expr, error) {
+		e, err := Build(op, []Expr{x, bound}, c.Conf)
+		if err != nil { // Spark computes x once, and its errors see where it is used
+			shared := NullLit(x.Type())
+			shared.Text = "commonexpressionref()"
+			_, err = Build(op, []Expr{shared, bound}, c.Conf)
+		}
+		return e, err
+	}
+	lo, err := side(">=", c.Args[1])
 	if err != nil {
 		return nil, err
 	}
-	hi, err := Build("<=", []Expr{c.Args[0], c.Args[2]}, c.Conf)
+	hi, err := side("<=", c.Args[2])
 	if err != nil {
 		return nil, err
 	}

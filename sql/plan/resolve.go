@@ -120,7 +120,7 @@ func (x *resolver) expr(e sql.Expr) expr.Expr {
 	case *sql.Binary:
 		return x.binary(n)
 	case *sql.Between:
-		r := x.build(n, "between", x.expr(n.X), x.expr(n.Lo), x.expr(n.Hi))
+		r := x.build(after(n, n.X), "between", x.expr(n.X), x.expr(n.Lo), x.expr(n.Hi))
 		return x.negated(n, n.Not, r)
 	case *sql.In:
 		args := append([]expr.Expr{x.expr(n.X)}, x.exprs(n.List)...)
@@ -133,7 +133,7 @@ func (x *resolver) expr(e sql.Expr) expr.Expr {
 		}
 		in, err := expr.Build("in", args, x.a.conf.Expr)
 		x.a.check(after(n, n.X), err)
-		x.place(n, in)
+		x.place(after(n, n.X), in)
 		return x.negated(n, n.Not, in)
 	case *sql.Like:
 		return x.like(n)
@@ -300,13 +300,13 @@ func (x *resolver) like(n *sql.Like) expr.Expr {
 		if n.Not {
 			name = "not" + name
 		}
-		return x.build(n, name, append(args, x.exprs(n.List)...)...)
+		return x.build(after(n, n.X), name, append(args, x.exprs(n.List)...)...)
 	}
 	args = append(args, x.expr(n.Pattern))
 	if n.Escape != nil {
 		args = append(args, x.expr(n.Escape))
 	}
-	return x.negated(n, n.Not, x.build(n, strings.ToLower(n.Op), args...))
+	return x.negated(n, n.Not, x.build(after(n, n.X), strings.ToLower(n.Op), args...))
 }
 
 func (x *resolver) is(n *sql.Is) expr.Expr {
@@ -317,15 +317,19 @@ func (x *resolver) is(n *sql.Is) expr.Expr {
 			return x.build(n, "isnotnull", v)
 		}
 		return x.build(n, "isnull", v)
-	case "UNKNOWN":
+	case "UNKNOWN": // keeps its name over a literal only: the analyzer copies what is over anything else
+		name, word := "isnull", " IS UNKNOWN)"
 		if n.Not {
-			return &named{x.build(n, "isnotnull", v), "(" + v.String() + " IS NOT UNKNOWN)"}
+			name, word = "isnotnull", " IS NOT UNKNOWN)"
 		}
-		return x.build(n, "isnull", v)
+		if l, ok := v.(*expr.Literal); ok && l.Type().Kind == types.Boolean {
+			return &named{x.build(n, name, v), "(" + v.String() + word}
+		}
+		return x.build(n, name, v)
 	case "TRUE", "FALSE":
-		return x.negated(n, n.Not, x.build(n, "<=>", v, expr.BoolLit(n.What == "TRUE")))
+		return x.negated(n, n.Not, x.build(after(n, n.X), "<=>", v, expr.BoolLit(n.What == "TRUE")))
 	}
-	return x.negated(n, !n.Not, x.build(n, "<=>", v, x.expr(n.Y)))
+	return x.negated(n, !n.Not, x.build(after(n, n.X), "<=>", v, x.expr(n.Y)))
 }
 
 func (x *resolver) caseWhen(n *sql.Case) expr.Expr {
