@@ -274,12 +274,17 @@ func latencyTen(ctx context.Context, p Probing) ([]Figure, error) {
 	measure := func(pid int) (cpu, mib float64) {
 		<-time.After(3 * time.Second)
 		from, began := pty.CPUSeconds(pid), time.Now()
-		<-time.After(8 * time.Second)
-		cpu = 100 * (pty.CPUSeconds(pid) - from) / time.Since(began).Seconds()
-		for _, q := range pty.Processes(pid) {
-			mib += float64(proportionalBytes(q)) / (1 << 20)
+		var held []float64 // it grows between collections: the middle of some looks
+		for range 8 {
+			<-time.After(time.Second)
+			sum := 0.0
+			for _, q := range pty.Processes(pid) {
+				sum += float64(proportionalBytes(q)) / (1 << 20)
+			}
+			held = append(held, sum)
 		}
-		return cpu, mib
+		cpu = 100 * (pty.CPUSeconds(pid) - from) / time.Since(began).Seconds()
+		return cpu, middle(held)
 	}
 	cmd := exec.CommandContext(ctx, p.Program, "run", path, "--progress", "none")
 	cmd.Dir = p.Scratch

@@ -62,13 +62,13 @@ func (p *memoryPool) leave(d *driver) {
 	p.tell()
 }
 
-// tell says to the collector how much of the heap is flat. The caller holds mu.
+// tell says to the collector how much of the heap is flat, or lies ready only. The caller holds mu.
 func (p *memoryPool) tell() {
 	state := int64(0)
 	for _, n := range p.used {
 		state += n.state
 	}
-	machine.Hold(state)
+	machine.Hold(state, int64(len(p.used))*store.Ahead())
 }
 
 // parseMemory reads a share of the machine's memory ("60%") or a number of bytes with a suffix of Spark's (k, m, g,

@@ -4,6 +4,10 @@ package store
 // are written to and out, and the one that takes over meanwhile.
 func Footprint() int64 { return (memtables + 1) * memtable }
 
+// Ahead is how much memory an open checkpoint's database takes before anything is written to it: room for a memtable
+// and for the largest write.
+func Ahead() int64 { return memtable + memtable/3 }
+
 // Bytes is the size of the segments that the batch has collected so far.
 func (b *Batch) Bytes() (n int64) {
 	b.mu.Lock()

@@ -14,6 +14,11 @@ const garbage = 400
 // looking at it costs the collector next to nothing, as there are no pointers in it.
 const flatFrom = 256 << 20
 
+// aheadFrom is from how many bytes that were taken ahead on garbage becomes less: databases take room for their
+// memtables when they are opened. It counts as heap that lives, though nobody may ever touch most of it; ten queries
+// with next to no state would let half a gigabyte gather for it.
+const aheadFrom = 48 << 20
+
 var collector struct {
 	sync.Mutex
 	tuned   bool
@@ -34,11 +39,12 @@ func TuneCollector(percent, limit bool) {
 	}
 }
 
-// Hold says how much flat state the process holds, in bytes. It does nothing before TuneCollector.
-func Hold(state int64) {
+// Hold says how much flat state the process holds, and how much room it has taken ahead, in bytes. It does nothing
+// before TuneCollector.
+func Hold(state, ahead int64) {
 	collector.Lock()
 	defer collector.Unlock()
-	want := percentFor(state)
+	want := percentFor(state, ahead)
 	if !collector.tuned || want*5 > collector.percent*4 && want*4 < collector.percent*5 { // changing it stops the world
 		return
 	}
@@ -46,6 +52,7 @@ func Hold(state int64) {
 	debug.SetGCPercent(want)
 }
 
-func percentFor(state int64) int {
-	return max(garbage/8, int(garbage*flatFrom/(flatFrom+max(state, 0))))
+func percentFor(state, ahead int64) int {
+	percent := garbage * flatFrom / (flatFrom + max(state, 0))
+	return max(garbage/8, int(percent*aheadFrom/max(ahead, aheadFrom)))
 }

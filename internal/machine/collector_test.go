@@ -10,13 +10,13 @@ import (
 func TestStateLowersTheGarbage(t *testing.T) {
 	last := garbage + 1
 	for _, state := range []int64{-1, flatFrom / 4, flatFrom, 4 * flatFrom} {
-		p := percentFor(state)
+		p := percentFor(state, 0)
 		if p >= last || p < garbage/8 || state < 0 && p != garbage {
 			t.Errorf("%d: %d after %d", state, p, last)
 		}
 		last = p
 	}
-	if p := percentFor(math.MaxInt64 / 8); p != garbage/8 {
+	if p := percentFor(math.MaxInt64/8, math.MaxInt64/8); p != garbage/8 {
 		t.Errorf("without end: %d", p)
 	}
 }
@@ -29,21 +29,25 @@ func TestHoldChangesOnlyWhatWasTuned(t *testing.T) {
 		debug.SetGCPercent(p)
 		return p
 	}
-	Hold(1 << 40)
+	Hold(1<<40, 0)
 	if p := current(); p != 100 {
 		t.Errorf("untuned: %d", p)
 	}
 	TuneCollector(true, false)
 	defer func() { collector.tuned = false }()
-	Hold(4 * flatFrom)
+	Hold(4*flatFrom, 0)
 	if p := current(); p != garbage/5 {
 		t.Errorf("with state: %d", p)
 	}
-	Hold(4*flatFrom + flatFrom/8)
+	Hold(4*flatFrom+flatFrom/8, 0)
 	if p := current(); p != garbage/5 {
 		t.Errorf("with a little more: %d", p)
 	}
-	Hold(0)
+	Hold(0, 10*aheadFrom)
+	if p := current(); p != garbage/8 && p != garbage/10 {
+		t.Errorf("with room taken ahead: %d", p)
+	}
+	Hold(0, aheadFrom)
 	if p := current(); p != garbage {
 		t.Errorf("without: %d", p)
 	}
