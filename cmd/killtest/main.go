@@ -55,6 +55,8 @@ type loop struct {
 	out           *os.File // takes what the child prints; may be nil
 	hits          map[string]int
 	first         int // numbers that are there before the first start
+	// feed adds numbers to the input; nil writes files.
+	feed func(first, last int) error
 }
 
 // places says how often the child was killed where.
@@ -153,7 +155,7 @@ func (l *loop) drain(flags ...string) error {
 	return nil
 }
 
-// grow adds three files of five numbers each and starts the lab, again and again, until it was killed so many times. last
+// grow adds fifteen numbers, in three files or by feed, and starts the lab, again and again, until it was killed so many times. last
 // is the largest number there is.
 func (l *loop) grow(kills int, flags ...string) (last, starts int, err error) {
 	last = l.first
@@ -161,7 +163,13 @@ func (l *loop) grow(kills int, flags ...string) (last, starts int, err error) {
 		if starts > 20*kills {
 			return last, starts, fmt.Errorf("%d starts and only %d kills", starts, killed)
 		}
-		for k := range 3 {
+		if l.feed != nil {
+			if err := l.feed(last+1, last+15); err != nil {
+				return last, starts, err
+			}
+			last += 15
+		}
+		for k := 0; k < 3 && l.feed == nil; k++ {
 			f := filepath.Join(l.dir, "data", "numbers", fmt.Sprintf("more-%05d-%d.txt", starts, k))
 			var b strings.Builder
 			for range 5 {

@@ -22,6 +22,9 @@ type target struct {
 	name  string
 	query string // of a lab, in YAML; ends the lab
 	table string // of a lab
+	input string // sources and views of the lab; "" is numbersSource
+	// feed adds the numbers from first to last to the input; nil writes files.
+	feed  func(l *loop, first, last int) error
 	count func(l *loop, last int) ([]tally, error)
 }
 
@@ -103,6 +106,16 @@ var targets = []target{
 		count: (*loop).records,
 	},
 	{
+		name:  "kafka-kafka",
+		input: topicSource,
+		feed:  (*loop).produce,
+		query: `- queryName: kafka
+    sql: SELECT CAST(n AS STRING) AS value FROM numbers
+    format: kafka
+    options: {kafka.bootstrap.servers: embedded, topic: '{topic}', dedupHeader: true, checkpointLocation: chk/kafka}`,
+		count: (*loop).records,
+	},
+	{
 		name:  "foreach",
 		query: `- {queryName: each, from: numbers, foreach: {command: [sh, -c, "sed \"s/^/$STREAMLAB_EPOCH /\" >> out/each.txt"]}, options: {checkpointLocation: chk}}`,
 		count: (*loop).each,
@@ -113,6 +126,40 @@ var targets = []target{
 		count: (*loop).printed,
 	},
 }
+
+// topicSource reads what produce writes. One answer of the broker serves several micro-batches.
+const topicSource = `
+sources:
+  lines:
+    format: kafka
+    options: {kafka.bootstrap.servers: embedded, subscribe: '{topic}-in', startingOffsets: earliest, maxOffsetsPerTrigger: 5}
+views:
+  numbers: SELECT CAST(CAST(value AS STRING) AS BIGINT) AS n FROM lines
+`
+
+// produce writes numbers to the partitions of the input topic in turn, a record batch each.
+func (l *loop) produce(first, last int) error {
+	c := wire.New(wire.Config{Servers: []string{l.broker}})
+	defer c.Close()
+	for p := range inputParts {
+		var b wire.Builder
+		for n := first; n <= last; n++ {
+			if n%inputParts == p {
+				b.Add(nil, strconv.AppendInt(nil, int64(n), 10), nil, time.Now().UnixMilli())
+			}
+		}
+		raw, err := b.Finish(0)
+		if err == nil {
+			_, err = c.Produce(context.Background(), wire.TopicPartition{Topic: l.topic + "-in", Partition: int32(p)}, raw, -1, time.Minute)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const inputParts = 3
 
 // sinks kills a query of every kind of sink, or of the one that is named, and counts.
 func (l *loop) sinks(only string, kills int) error {
@@ -146,11 +193,17 @@ func (l *loop) sink(t target, kills int) error {
 	}
 	s := &loop{bin: l.bin, dir: dir, lab: filepath.Join(dir, "sink.yaml"), rng: l.rng, hits: map[string]int{}}
 	text := numbersSource
+	if t.input != "" {
+		text = t.input
+	}
+	if t.feed != nil {
+		s.feed = func(first, last int) error { return t.feed(s, first, last) }
+	}
 	if t.table != "" {
 		text += "tables:\n  " + t.table + "\n"
 	}
 	s.topic = fmt.Sprintf("numbers-%d-%d", os.Getpid(), time.Now().Unix())
-	text += "queries:\n  " + strings.ReplaceAll(t.query, "{topic}", s.topic) + "\n"
+	text = strings.ReplaceAll(text+"queries:\n  "+t.query+"\n", "{topic}", s.topic)
 	if err := os.WriteFile(s.lab, []byte(text), 0o644); err != nil {
 		return err
 	}
@@ -159,7 +212,7 @@ func (l *loop) sink(t target, kills int) error {
 		return err
 	}
 	defer s.out.Close()
-	if t.name == "kafka" {
+	if strings.HasPrefix(t.name, "kafka") {
 		// The broker outlives the child that is killed. Its topic is new, so that one loop does not count another's
 		// records, and has one partition, whose order tells which micro-batch came when.
 		if s.broker = l.broker; s.broker == "" {
@@ -304,10 +357,13 @@ func (l *loop) printed(last int) ([]tally, error) {
 	return a.end(last)
 }
 
-// createTopic makes the topic of the Kafka sink.
+// createTopic makes the topics of the Kafka sink and source.
 func (l *loop) createTopic() error {
 	c := wire.New(wire.Config{Servers: []string{l.broker}})
 	defer c.Close()
+	if err := c.CreateTopic(context.Background(), l.topic+"-in", inputParts); err != nil {
+		return err
+	}
 	return c.CreateTopic(context.Background(), l.topic, 1)
 }
 
