@@ -73,6 +73,9 @@ func (b *builder) node(n plan.Node) (operator, error) {
 			return nil, err
 		}
 		o, err := newProject(child, x.Exprs, x.Child.Schema(), b.conf.Expr)
+		if err == nil {
+			o, err = o.overFilter(x.Exprs)
+		}
 		if err != nil {
 			return nil, err
 		}

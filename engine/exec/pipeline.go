@@ -284,10 +284,11 @@ func pushSlices(cols, views []columnar.Vec, n, slice int, to emit) error {
 	return nil
 }
 
-// project computes columns.
+// project computes columns; with filtered those of the rows that pass a condition, which its program applies first.
 type project struct {
 	child    operator
 	programs perWorker[*expr.Program]
+	filtered bool
 }
 
 func newProject(child operator, es []expr.Expr, in types.Schema, c expr.Conf) (*project, error) {
@@ -295,6 +296,22 @@ func newProject(child operator, es []expr.Expr, in types.Schema, c expr.Conf) (*
 	pr.programs.make = func() (*expr.Program, error) { return expr.Compile(es, in, c) }
 	_, err := pr.programs.get(0) // errors show when the query is built
 	return pr, err
+}
+
+// overFilter takes the condition of a filter below into the project if both compute something: what they have in common
+// is then computed once.
+func (o *project) overFilter(es []expr.Expr) (*project, error) {
+	f, ok := o.child.(*filter)
+	if !ok {
+		return o, nil
+	}
+	pr := &project{child: f.child, filtered: true}
+	pr.programs.make = func() (*expr.Program, error) { return expr.CompileFiltered(f.cond, es, f.in, f.conf) }
+	prog, err := pr.programs.get(0)
+	if err != nil || *prog == nil {
+		return o, err
+	}
+	return pr, nil
 }
 
 func (o *project) open(r *run) (int, error) { return o.child.open(r) }
@@ -307,7 +324,17 @@ func (o *project) part(r *run, w, p int, to emit) error {
 	(*prog).Begin(r.exprTask(p))
 	var out chunk
 	return o.child.part(r, w, p, func(c *chunk) error {
-		vs, err := (*prog).Eval(c.cols, c.sel)
+		var vs []*columnar.Vec
+		var err error
+		out.sel = c.sel
+		if o.filtered {
+			if out.sel, err = (*prog).Select(c.cols, c.sel); err != nil || out.sel.N == 0 {
+				return err
+			}
+			vs, err = (*prog).Passed(out.sel)
+		} else {
+			vs, err = (*prog).Eval(c.cols, c.sel)
+		}
 		if err != nil {
 			return err
 		}
@@ -315,7 +342,6 @@ func (o *project) part(r *run, w, p int, to emit) error {
 		for _, v := range vs {
 			out.cols = append(out.cols, *v)
 		}
-		out.sel = c.sel
 		return to(&out)
 	})
 }
@@ -323,11 +349,14 @@ func (o *project) part(r *run, w, p int, to emit) error {
 // filter keeps rows where the condition is true.
 type filter struct {
 	child    operator
+	cond     expr.Expr
+	in       types.Schema
+	conf     expr.Conf
 	programs perWorker[*expr.Program]
 }
 
 func newFilter(child operator, cond expr.Expr, in types.Schema, c expr.Conf) (*filter, error) {
-	f := &filter{child: child}
+	f := &filter{child: child, cond: cond, in: in, conf: c}
 	f.programs.make = func() (*expr.Program, error) { return expr.Compile([]expr.Expr{cond}, in, c) }
 	_, err := f.programs.get(0)
 	return f, err

@@ -3,7 +3,6 @@ package expr
 import (
 	"fmt"
 	"math/bits"
-	"strings"
 
 	"streamlab/columnar"
 	"streamlab/errs"
@@ -57,9 +56,9 @@ type lazyBlock struct {
 }
 
 type lazyStep struct {
+	memo
 	e      *Lazy
 	blocks []lazyBlock
-	dst    int
 	valid  []uint64
 	choice []int16 // which block gave the row's value; -1: null
 	sels   [3][]int32
@@ -67,9 +66,14 @@ type lazyStep struct {
 }
 
 func (sc *scope) compileLazy(x *Lazy) (int, error) {
+	det := Deterministic(x)
+	key := fmt.Sprintf("?%d", sc.p.ids.of(x))
+	if det {
+		if r, ok := sc.find(key); ok {
+			return r, nil
+		}
+	}
 	s := &lazyStep{e: x}
-	var id strings.Builder
-	fmt.Fprintf(&id, "%s|%s|%s", x.Name, x.Text, x.Out.SQL())
 	constant := true
 	cur := sc
 	for i, a := range x.Args {
@@ -79,7 +83,6 @@ func (sc *scope) compileLazy(x *Lazy) (int, error) {
 				return 0, err
 			}
 			s.blocks = append(s.blocks, lazyBlock{nil, r})
-			fmt.Fprint(&id, "|", r)
 			constant = constant && sc.p.folded[r]
 			continue
 		}
@@ -93,18 +96,6 @@ func (sc *scope) compileLazy(x *Lazy) (int, error) {
 		// A later condition runs on rows that all earlier conditions saw.
 		if x.Kind == LazyCase && i&1 == 0 || x.Kind == LazyCoalesce {
 			cur = child
-		}
-		for _, l := range leavesOf(a, nil) {
-			fmt.Fprintf(&id, "|%p", l)
-		}
-	}
-	if x.Kind == LazyCoalesce { // a child's steps ran on fewer rows than the next ones': no sharing downwards
-	}
-	det := Deterministic(x)
-	key := id.String()
-	if det {
-		if r, ok := sc.find(key); ok {
-			return r, nil
 		}
 	}
 	s.dst = sc.p.newReg(new(columnar.Vec))
@@ -121,6 +112,7 @@ func (sc *scope) compileLazy(x *Lazy) (int, error) {
 	sc.steps = append(sc.steps, s)
 	if det {
 		sc.seen[key] = s.dst
+		sc.p.join(&s.memo, key, s.dst)
 	}
 	return s.dst, nil
 }
@@ -139,6 +131,17 @@ func leavesOf(e Expr, out []Expr) []Expr {
 }
 
 func (s *lazyStep) run(p *Program, n int, sel columnar.Sel) error {
+	if s.elders != nil && s.had(p, sel) {
+		return nil
+	}
+	if err := s.compute(p, n, sel); err != nil {
+		return err
+	}
+	s.ran(p, n, sel)
+	return nil
+}
+
+func (s *lazyStep) compute(p *Program, n int, sel columnar.Sel) error {
 	dst := p.own[s.dst]
 	p.regs[s.dst] = dst
 	switch s.e.Kind {

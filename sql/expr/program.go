@@ -27,6 +27,9 @@ type Program struct {
 	filters []filterPart // conjuncts of es[0], made by the first Select
 	selBuf  [2][]int32
 	picks   map[string]*fieldUse
+	ids     identities
+	memos   map[string][]*memo
+	turn    uint64 // of Eval or Select
 }
 
 type inputRegister struct{ reg, column int }
@@ -41,17 +44,23 @@ type step interface {
 func Compile(es []Expr, in types.Schema, c Conf) (*Program, error) {
 	p := &Program{in: in, es: es, conf: c, picks: fieldUses(es)}
 	p.ctx.Conf = c
-	sc := &scope{p: p, seen: map[string]int{}}
+	if err := p.compileOuts(&scope{p: p, seen: map[string]int{}}, es); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *Program) compileOuts(sc *scope, es []Expr) error {
 	for _, e := range es {
 		r, err := sc.compile(e)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		p.outs = append(p.outs, r)
 	}
 	p.steps = sc.steps
 	p.result = make([]*columnar.Vec, len(p.outs))
-	return p, nil
+	return nil
 }
 
 // Begin sets the task of the evaluations that follow and starts row numbers anew.
@@ -114,6 +123,7 @@ func (p *Program) bind(in []columnar.Vec, n int) {
 		p.regs[ir.reg] = &in[ir.column]
 	}
 	p.ctx.Rows = n
+	p.turn++
 }
 
 func (p *Program) runSteps(steps []step, n int, sel columnar.Sel) error {
@@ -243,7 +253,13 @@ func (sc *scope) compileScalar(x *Scalar) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	key := fmt.Sprintf("%s|%s|%s|%s|%v", x.Name, x.Extra, x.Text, x.Out.SQL(), args)
+	id := fmt.Sprintf("%s|%s|%s|%s|", x.Name, x.Extra, x.Text, x.Out.SQL())
+	use := sc.p.picks[useKey(x)]
+	picked := x.Pick != nil && use != nil && !use.whole
+	if picked {
+		id += fmt.Sprint(use.want)
+	}
+	key := id + fmt.Sprint(args)
 	constant := len(args) > 0 || !x.PerBatch
 	for _, a := range args {
 		constant = constant && sc.p.folded[a]
@@ -254,7 +270,7 @@ func (sc *scope) compileScalar(x *Scalar) (int, error) {
 		}
 	}
 	s := &kernelStep{e: x, kernel: x.Kernel, args: args, argv: make([]*columnar.Vec, len(args))}
-	if use := sc.p.picks[useKey(x)]; x.Pick != nil && use != nil && !use.whole {
+	if picked {
 		s.kernel = x.Pick(use.want)
 	} else if x.Fresh != nil {
 		s.kernel = x.Fresh()
@@ -277,22 +293,28 @@ func (sc *scope) compileScalar(x *Scalar) (int, error) {
 	sc.steps = append(sc.steps, s)
 	if !x.Nondeterministic {
 		sc.seen[key] = s.dst
+		if dear(x) && Deterministic(x) {
+			sc.p.join(&s.memo, string(sc.p.ids.call([]byte(id), x.Args)), s.dst)
+		}
 	}
 	return s.dst, nil
 }
 
 // kernelStep runs one kernel.
 type kernelStep struct {
+	memo
 	e      *Scalar
 	kernel Kernel
 	args   []int
 	argv   []*columnar.Vec
-	dst    int
 	valid  []uint64
 	idx    []int32
 }
 
 func (s *kernelStep) run(p *Program, n int, sel columnar.Sel) error {
+	if s.elders != nil && s.had(p, sel) {
+		return nil
+	}
 	for i, a := range s.args {
 		s.argv[i] = p.regs[a]
 	}
@@ -304,6 +326,7 @@ func (s *kernelStep) run(p *Program, n int, sel columnar.Sel) error {
 			return e.At(s.e.Pos)
 		}
 	}
+	s.ran(p, n, sel)
 	return err
 }
 
@@ -436,7 +459,7 @@ type filterPart struct {
 // applied one after the other, each to the survivors of those before.
 func (p *Program) Select(in []columnar.Vec, sel columnar.Sel) (columnar.Sel, error) {
 	if p.filters == nil {
-		if err := p.compileFilter(); err != nil {
+		if _, err := p.compileFilter(); err != nil {
 			return sel, err
 		}
 	}
@@ -455,13 +478,14 @@ func (p *Program) Select(in []columnar.Vec, sel columnar.Sel) (columnar.Sel, err
 	return sel, nil
 }
 
-func (p *Program) compileFilter() error {
+// compileFilter gives the scope of the last conjunct.
+func (p *Program) compileFilter() (*scope, error) {
 	sc := &scope{p: p, seen: map[string]int{}}
 	for _, c := range Conjuncts(p.es[0]) {
 		child := &scope{p: p, outer: sc, seen: map[string]int{}}
 		r, err := child.compile(c)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		p.filters = append(p.filters, filterPart{child.steps, r})
 		sc = child
@@ -471,7 +495,7 @@ func (p *Program) compileFilter() error {
 			begin(s, p.ctx.Task)
 		}
 	}
-	return nil
+	return sc, nil
 }
 
 // keepTrue keeps the selected rows whose value is true and not null, without branches.
