@@ -42,9 +42,10 @@ type jsonDecoder struct {
 	fail error  // FAILFAST: what was wrong with the first bad field
 	deep int
 
-	crossed bool // space has passed over a line end
-	misses  int  // records in a row that Run could not read
-	padded  bool // s has pad zeros behind its end
+	crossed bool       // space has passed over a line end
+	misses  int        // records in a row that Run could not read
+	padded  bool       // s has pad zeros behind its end
+	plainly *PlainJSON // set: groups take only what it takes, and it reads what is not in the common form
 
 	together jsonGroup
 }

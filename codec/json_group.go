@@ -216,6 +216,9 @@ func (f *guess) pass(p unsafe.Pointer, at []int, end int) int {
 // other reads a value that is not written in the common form into row d.row+r of c, or passes over it if c is nil. It
 // returns the place behind it, -1 if it does not fit.
 func (d *jsonDecoder) other(c *column, r, i int) int {
+	if d.plainly != nil {
+		return d.plainOther(c, d.row+r, i)
+	}
 	d.i, d.deep, d.fail = i, 0, nil
 	v := fits
 	if c == nil {
@@ -479,7 +482,7 @@ func (d *jsonDecoder) times(p unsafe.Pointer, at []int, c *column) int {
 		if zulu {
 			j++
 		}
-		if !ok || hh > 23 || mm > 59 || ss > 59 || *(*byte)(unsafe.Add(p, j)) != '"' {
+		if !ok || !zulu && d.plainly != nil || hh > 23 || mm > 59 || ss > 59 || *(*byte)(unsafe.Add(p, j)) != '"' {
 			if at[r] = d.otherOf(c, r, i); at[r] < 0 {
 				return r
 			}

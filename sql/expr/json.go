@@ -356,12 +356,12 @@ func buildFromJSON(c *Call) (Expr, error) {
 
 // kernel reads the texts of a column: first as plain JSON, which nearly all of it is, else with all its rules.
 func (p *jsonReader) kernel(opts map[string]string) Kernel {
-	var plain *codec.PlainJSON
+	var texts *codec.JSONTexts
 	if _, mode := opts["mode"]; p.t.Kind == types.Struct && p.corrupt < 0 && (len(opts) == 0 || len(opts) == 1 && mode) &&
 		(p.mode == "" || p.mode == "PERMISSIVE" || p.mode == "FAILFAST") {
-		plain = codec.NewPlainJSON(p.t.Fields)
+		texts = codec.NewJSONTexts(p.t.Fields)
 	}
-	if plain == nil {
+	if texts == nil {
 		return valueRows(func(r *row, a *Appender) error {
 			err := p.read(r.bytes(0), a)
 			if p.formatErr != nil {
@@ -373,12 +373,19 @@ func (p *jsonReader) kernel(opts map[string]string) Kernel {
 	one := columnar.NewVec(p.t, 0) // a row that is not plain
 	return func(ctx *EvalContext, dst *columnar.Vec, args []*columnar.Vec, sel columnar.Sel) error {
 		read := 0 // bytes since the size was looked at
-		for k := range sel.N {
+		for k := 0; k < sel.N; {
 			i := sel.At(k)
 			s := args[0].Bytes(i)
-			if plain.Read(s) {
-				for f := range plain.Values {
-					setPlain(dst.Kids[f], i, &plain.Values[f])
+			if n := texts.Read(args[0], sel, k); n > 0 {
+				for f, kid := range dst.Kids {
+					setAtoms(kid, sel, k, texts.Column(f))
+				}
+				texts.Done()
+				k += n
+				read += n * len(s)
+			} else if k++; texts.One(s) {
+				for f := range texts.Plain.Values {
+					setPlain(dst.Kids[f], i, &texts.Plain.Values[f])
 				}
 			} else {
 				a := NewAppender(one)
@@ -407,6 +414,51 @@ func (p *jsonReader) kernel(opts map[string]string) Kernel {
 			}
 		}
 		return nil
+	}
+}
+
+// setAtoms sets the selected rows of a column from position k on to the rows of from.
+func setAtoms(to *columnar.Vec, sel columnar.Sel, k int, from *columnar.Vec) {
+	if from.Valid != nil {
+		for r := range from.Len {
+			if from.IsNull(r) {
+				SetNull(to, sel.At(k+r))
+			}
+		}
+	}
+	switch to.Phys {
+	case columnar.PBytes:
+		base := int32(len(to.Data)) - from.Off[0]
+		to.Data = append(to.Data, from.Data[from.Off[0]:from.Off[from.Len]]...)
+		for r, end := range from.Off[1 : from.Len+1] {
+			to.Off[sel.At(k+r)+1] = base + end
+		}
+	case columnar.PBool:
+		for r := range from.Len {
+			if from.Bool(r) {
+				columnar.SetBit(to.Bits, sel.At(k+r))
+			}
+		}
+	case columnar.PI8:
+		setFixed(to.I8, sel, k, from.I8[:from.Len])
+	case columnar.PI16:
+		setFixed(to.I16, sel, k, from.I16[:from.Len])
+	case columnar.PI32:
+		setFixed(to.I32, sel, k, from.I32[:from.Len])
+	case columnar.PI64:
+		setFixed(to.I64, sel, k, from.I64[:from.Len])
+	case columnar.PF64:
+		setFixed(to.F64, sel, k, from.F64[:from.Len])
+	}
+}
+
+func setFixed[T any](to []T, sel columnar.Sel, k int, from []T) {
+	if sel.All {
+		copy(to[k:], from)
+		return
+	}
+	for r, i := range sel.Idx[k : k+len(from)] {
+		to[i] = from[r]
 	}
 }
 

@@ -150,6 +150,63 @@ func TestPlainJSONSaysWhatTheWholeReaderSays(t *testing.T) {
 	samePlain(t, docs)
 }
 
+// Most records are written like those before them and are read together; those between them that are written otherwise
+// give what they give alone, and so do rows that are not asked for.
+func TestRecordsWrittenAlikeGiveWhatTheyGiveAlone(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	record := func(shape int) string {
+		pick := func(of ...string) string { return of[rng.IntN(len(of))] }
+		whole := pick("0", "7", "-3", "1234567", "12345678901", "99999999999999999", "null", "1.0", "01", "9223372036854775808")
+		number := pick("0", "12.5", "-0.25", "1e3", "123456.789", "9007199254740993", "null", "0.1234567890123456", `"NaN"`, "NaN", "1.")
+		text := pick(`"x"`, `""`, `"größer"`, `"sixteen letters."`, `"more than sixteen letters, and more than sixty-four of them, as a name of a thing may have"`,
+			`"a\"b"`, `"'"`, "null", "7", `{"k":[1]}`, `"it\u0027s"`, "\"a\tb\"")
+		when := pick("2026-01-02T03:04:05.678Z", "2026-01-02T23:59:59Z", "2026-01-03T00:00:00.1Z", "2026-01-02T03:04:05", "2026-01-02", "2026-02-30T00:00:00Z", "2026-01-02T03:04:05+01:00")
+		if rng.IntN(8) > 0 { // most are plain
+			whole, number, text, when = fmt.Sprint(rng.IntN(1e6)), fmt.Sprintf("%.2f", 100*rng.Float64()), fmt.Sprintf(`"t%d"`, rng.IntN(1000)), "2026-01-02T03:04:05.678Z"
+		}
+		truth := pick("true", "false", "true", "false", "true", "false", "null", "tru")
+		switch shape {
+		case 0:
+			return fmt.Sprintf(`{"a":%s,"b":%s,"c":%s,"d":"%s","e":%s,"f":"2026-01-0%d","g":%d,"h":9,"n m":300,"z":{"k":[1,"v"]},"y":%s}`, whole, number, text, when, truth, rng.IntN(10), rng.IntN(9)-3, text)
+		case 1:
+			return fmt.Sprintf(`{"y":%s, "c": %s, "a": %s, "z":%s}`, truth, text, whole, number)
+		}
+		return fmt.Sprintf("%s{\"a\":%s,\"c\":%s}%s", pick("", "", "", " "), whole, text, pick("", "", "", "\r", "\n", "\n{\"a\":1,\"c\":\"x\"}", " x"))
+	}
+	var docs []string
+	for len(docs) < 30_000 {
+		shape := rng.IntN(3)
+		for range 1 + rng.IntN(600) {
+			docs = append(docs, record(shape))
+		}
+	}
+	samePlain(t, docs)
+	in := []columnar.Vec{texts(docs)}
+	all := fromJSON(t, "c", "a", "b", "e", "d", "h")
+	want, err := all.Eval(in, columnar.AllRows(len(docs)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sel columnar.Sel
+	for i := range docs {
+		if rng.IntN(3) > 0 {
+			sel.Idx = append(sel.Idx, int32(i))
+		}
+	}
+	sel.N = len(sel.Idx)
+	got, err := fromJSON(t, "c", "a", "b", "e", "d", "h").Eval(in, sel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range got {
+		for _, i := range sel.Idx {
+			if g, w := show(got[k], int(i)), show(want[k], int(i)); g != w {
+				t.Fatalf("column %d of %s is %s, not %s", k, docs[i], g, w)
+			}
+		}
+	}
+}
+
 // What is read in a plain way must really be: a change that sends all records to the slow reader is a loss.
 func TestPlainRecordsAreReadAsSuch(t *testing.T) {
 	p := newJSONReader(nullableType(types.StructOf(mustDDL(t, "a BIGINT, b DOUBLE, c STRING, d TIMESTAMP")...)), nil, Conf{})
