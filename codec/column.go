@@ -274,7 +274,14 @@ func (c *column) zeroNulls(valid []uint64, n int) {
 
 // view is the first n rows as a vector that shares the column's memory, without its children.
 func (c *column) view(n int) *columnar.Vec {
-	v := &columnar.Vec{Type: c.t, Phys: c.phys, Len: n}
+	v := new(columnar.Vec)
+	c.show(v, n)
+	return v
+}
+
+// show is view in a vector that is there.
+func (c *column) show(v *columnar.Vec, n int) {
+	*v = columnar.Vec{Type: c.t, Phys: c.phys, Len: n}
 	if c.cap < n {
 		c.grow(n)
 	}
@@ -313,7 +320,6 @@ func (c *column) view(n int) *columnar.Vec {
 	if len(c.kids) > 0 {
 		v.Kids = make([]*columnar.Vec, len(c.kids))
 	}
-	return v
 }
 
 func countBits(b []uint64, n int) int {

@@ -15,6 +15,7 @@ type JSONTexts struct {
 	d       *jsonDecoder
 	buf     []byte // texts, each with a line end behind it, and pad zeros
 	ends    [mostGroup]int
+	shown   columnar.Vec
 	lesson  bool // the next text shows how texts are written
 	lessons int  // since a group was read
 }
@@ -87,8 +88,12 @@ func (t *JSONTexts) padded() {
 	t.d.s = t.buf[:n]
 }
 
-// Column is a field of the texts that Read has read, one row each.
-func (t *JSONTexts) Column(f int) *columnar.Vec { return t.d.cols[f].lend(t.d.row) }
+// Column is a field of the texts that Read has read, one row each. Of nulls only that they are null is to be used. It is
+// valid until the next call.
+func (t *JSONTexts) Column(f int) *columnar.Vec {
+	t.d.cols[f].show(&t.shown, t.d.row)
+	return &t.shown
+}
 
 // Done ends what Column shows.
 func (t *JSONTexts) Done() {
