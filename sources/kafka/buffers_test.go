@@ -133,6 +133,7 @@ func TestTopicMadeAnewGivesItsOwnRecords(t *testing.T) {
 	s := src.(*source)
 	s.Prune([]int{1})
 	ctx := context.Background()
+	key := ""
 	batch := func(from, until int) []string {
 		t.Helper()
 		start := sources.Offset(fmt.Sprintf(`{"t":{"0":%d}}`, from))
@@ -143,9 +144,11 @@ func TestTopicMadeAnewGivesItsOwnRecords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		key = parts[0].(sources.Keyed).ContentKey()
 		return lent(t, parts)
 	}
 	batch(0, 100)
+	old := key
 	if len(s.rest.list) != 1 {
 		t.Fatal("nothing is left of the answer: the test shows nothing")
 	}
@@ -160,5 +163,12 @@ func TestTopicMadeAnewGivesItsOwnRecords(t *testing.T) {
 		if v != fmt.Sprint(10_100+i) {
 			t.Fatalf("record %d is %s, of the topic before", 100+i, v)
 		}
+	}
+	// Nor are they those that another query keeps of a shared read.
+	if batch(0, 100); key == old || key == "" {
+		t.Errorf("the same range is %q in the topic before and %q in this one", old, key)
+	}
+	if (&part{reader: new(reader), span: span{until: 1}}).ContentKey() != "" {
+		t.Error("a range of a topic without identity is shared")
 	}
 }

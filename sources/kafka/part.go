@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -241,5 +242,12 @@ func (p *part) notThere(ctx context.Context, at int64, err error) error {
 	return nil // go on without the rest
 }
 
-// ContentKey is the range: records of a topic do not change.
-func (p *part) ContentKey() string { return p.span.String() }
+// ContentKey is the range of the topic that metadata named last: its records do not change, but those of a topic that was
+// made anew under the same name are others. Without an identity of the topic every query reads for itself.
+func (p *part) ContentKey() string {
+	id := p.rest.identity(p.tp.Topic)
+	if id == (wire.TopicID{}) {
+		return ""
+	}
+	return fmt.Sprintf("%x %s", id, p.span)
+}
