@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"streamlab/columnar"
@@ -90,6 +91,66 @@ func TestConditionAndResultComputeOnce(t *testing.T) {
 	}
 	if p, err := CompileFiltered(less(3), []Expr{f()}, types.Schema{a.Field, b.Field}, Conf{ANSI: true}); p != nil || err != nil {
 		t.Error("a program of what has nothing in common", err)
+	}
+}
+
+// A struct that condition and result take fields out of is made once with the fields of both, unless the result needs
+// many more.
+func TestStructOfConditionAndResultIsMadeOnce(t *testing.T) {
+	col := &Column{Index: 0, Field: types.Field{Name: "v", Type: types.Of(types.String), Nullable: true}}
+	field := func(name string) Expr {
+		e, err := NewGetField(build(t, "from_json", col, StringLit(plainSchema)), name, Conf{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	in := []columnar.Vec{texts([]string{`{"a":1,"c":"x","b":0.5}`, `{"a":2,"c":"y"}`, `{`, `{"a":3,"c":"z","g":7,"h":1}`})}
+	for names, want := range map[string]int{"a": 1, "a b c": 1, "b c d e f": 1, "b c d e f g": 2} {
+		var es []Expr
+		for _, n := range strings.Fields(names) {
+			es = append(es, field(n))
+		}
+		p, err := CompileFiltered(build(t, ">", field("a"), IntLit(1)), es, types.Schema{col.Field}, Conf{ANSI: true})
+		if err != nil || p == nil {
+			t.Fatal(names, p, err)
+		}
+		steps := p.steps
+		for _, f := range p.filters {
+			steps = append(steps[:len(steps):len(steps)], f.steps...)
+		}
+		made := 0
+		for _, s := range steps {
+			if k, ok := s.(*kernelStep); ok && k.e.Name == "from_json" {
+				made++
+			}
+		}
+		if made != want {
+			t.Errorf("%s: made %d times", names, made)
+		}
+		sel, err := p.Select(in, columnar.AllRows(4))
+		if err != nil || sel.N != 2 || sel.At(0) != 1 || sel.At(1) != 3 {
+			t.Fatal(names, sel, err)
+		}
+		vs, err := p.Passed(sel)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone, err := Compile(es, types.Schema{col.Field}, Conf{ANSI: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ws, err := alone.Eval(in, columnar.AllRows(4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range vs {
+			for _, i := range []int{1, 3} {
+				if g, w := show(vs[k], i), show(ws[k], i); g != w {
+					t.Errorf("%s of row %d is %s, not %s", es[k], i, g, w)
+				}
+			}
+		}
 	}
 }
 
