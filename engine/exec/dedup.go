@@ -28,6 +28,7 @@ type dedup struct {
 	count   OperatorCounters
 	lastE   int64
 	batch   int64
+	owed    int64 // of saveRanges
 
 	fleeting bool // a batch dedup: forgets after each execution
 	tap      *tap // nil: untraced
@@ -269,7 +270,7 @@ func (o *dedup) expire(i int, evict int64) {
 func (o *dedup) forget(a *dedupRange, bound int64) (gone int64) {
 	a.x.drop(bound, func(g uint32) int64 { t, _ := o.expires(a, g); return t }, func(gs []uint32) {
 		a.t.unlinkAll(gs)
-		a.t.free = append(a.t.free, gs...)
+		a.t.release(gs)
 		gone += int64(len(gs))
 	})
 	return gone
@@ -418,12 +419,15 @@ func (o *dedup) reset() {
 }
 
 func (o *dedup) settle() {
+	divided := false // one range a batch: ranges grow alike
 	for _, a := range o.ranges {
 		a.t.settle()
-		if a.t.sparse() {
+		divides := !divided && a.t.undivided()
+		if divides || a.t.sparse() {
 			a.t = a.t.pack(nil)
 			o.reindex(a)
 		}
+		divided = divided || divides
 	}
 }
 

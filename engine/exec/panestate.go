@@ -514,10 +514,10 @@ func (s *panedState) settle() {
 func (a *paneRange) settle() {
 	a.t.settle()
 	a.keys.settle()
-	a.t.free = append(a.t.free, a.dead...)
+	a.t.release(a.dead)
 	a.dead = a.dead[:0]
 	a.merge.settle()
-	if free := max(len(a.t.free)-8*a.t.live, len(a.keys.free)-8*a.keys.live); free > 1<<14 {
+	if free := max(a.t.freed()-8*a.t.live, a.keys.freed()-8*a.keys.live); free > 1<<14 {
 		a.t = a.t.pack(a.s.p.g.refs)
 		a.relink()
 	}
@@ -552,5 +552,5 @@ func (a *paneRange) forget() {
 		}
 	}
 	a.t.unlinkAll(gone)
-	a.t.free = append(a.t.free, gone...)
+	a.t.release(gone)
 }

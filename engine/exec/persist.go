@@ -3,28 +3,13 @@ package exec
 import (
 	"encoding/binary"
 	"runtime"
+	"sync/atomic"
 
 	"streamlab/columnar"
 	"streamlab/store"
 )
 
-// segmentStats tells when a shard's deltas are worth a base.
-type segmentStats struct {
-	base, delta int64 // bytes
-	deltas      int   // batches with a delta
-}
-
-const (
-	baseAfterBytes  = 4 << 20 // per shard
-	baseAfterDeltas = 1024
-	manyGroups      = 1 << 16 // from how many on all workers write a base
-)
-
-// due says that a shard's deltas have outgrown its base, by how many bytes.
-func (st *segmentStats) due() (over int64, ok bool) {
-	over = st.delta - max(st.base, baseAfterBytes)
-	return over, over >= 0 || st.deltas >= baseAfterDeltas
-}
+const manyGroups = 1 << 16 // from how many on all workers write a base
 
 // A segment of a boundSegment and a time, i64, says that the rows at or before that time have expired: what leaves a
 // table by time costs the same however much it is. Other segments begin with a number of rows.
@@ -42,12 +27,13 @@ func decodeBound(b []byte) (bound int64, ok bool) {
 	return int64(binary.LittleEndian.Uint64(b[4:])), true
 }
 
-// saveTable gives a table's changes of the batch to the store, and a new base when the deltas have outgrown the
-// last one.
+// saveTable gives a table's changes of the batch to the store, and a new base of a bucket when the deltas have
+// outgrown the bases.
 func saveTable(b *store.Batch, s store.Shard, t *table, refs []int, st *segmentStats, batch int64) error {
 	saveDelta(b, s, t, refs, st)
 	if _, ok := st.due(); ok && batch > 0 {
-		return saveBase(b, s, t, refs, st, batch)
+		_, err := saveBase(b, s, t, refs, st, batch)
+		return err
 	}
 	return nil
 }
@@ -78,38 +64,50 @@ func saveDelta(b *store.Batch, s store.Shard, t *table, refs []int, st *segmentS
 	st.deltas++
 }
 
-// saveBase writes all of a table. The base holds the batch's own changes already, while it counts as the state
-// before them: replaying them over it changes nothing.
-func saveBase(b *store.Batch, s store.Shard, t *table, refs []int, st *segmentStats, batch int64) error {
-	st.base, st.delta, st.deltas = 0, 0, 0
-	gs := t.groups(nil)
+// saveBase writes the bucket of a table whose base is the oldest, and gives its length in bytes. The base holds the
+// batch's own changes already, while it counts as the state before them: replaying them over it changes nothing. For the
+// same reason bases of a shard may be of different batches: a key that no delta since the oldest one names is the same
+// in all of them, and what became of any other the deltas say.
+func saveBase(b *store.Batch, s store.Shard, t *table, refs []int, st *segmentStats, batch int64) (size int64, err error) {
+	number := st.oldest(t.division())
+	gs := t.groupsOf(number)
 	workers := 1
 	if len(gs) >= manyGroups {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	parts := make([][][]byte, workers) // segments in the order of the groups, whoever made them
-	err := spread("save", workers, workers, func(_, i int) error {
+	err = spread("save", workers, workers, func(_, i int) error {
 		encodeSegments(t, refs, nil, gs[i*len(gs)/workers:(i+1)*len(gs)/workers], func(seg []byte) { parts[i] = append(parts[i], seg) })
 		return nil
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, segments := range parts {
 		for _, seg := range segments {
-			st.base += int64(len(seg))
-			if err := b.Base(s, 0, seg); err != nil {
-				return err
+			size += int64(len(seg))
+			if err := b.Base(s, number, seg); err != nil {
+				return size, err
 			}
 		}
 	}
-	if st.base == 0 { // nothing left: an empty base says so
-		if err := b.Base(s, 0, nil); err != nil {
-			return err
+	if size == 0 { // nothing left: an empty base says so
+		if err := b.Base(s, number, nil); err != nil {
+			return size, err
 		}
 	}
-	b.Covered(s, batch-1)
-	return nil
+	st.wrote(number, batch-1, size)
+	covered, stale, ok := st.cover(t.division())
+	if !ok {
+		return size, nil
+	}
+	for _, number := range stale {
+		if err := b.Base(s, number, nil); err != nil {
+			return size, err
+		}
+	}
+	b.Covered(s, covered)
+	return size, nil
 }
 
 // loadTable replays a shard into an empty table.
@@ -124,16 +122,23 @@ func loadExpiring(v *store.View, s store.Shard, t *table, refs []int, st *segmen
 	defer func() { t.track = false }()
 	r := segmentReader{e: newEncoder(t.lay), refs: refs}
 	*st = segmentStats{}
+	last := int64(-1) // bucket of a base
 	for p, err := range v.Pieces(s) {
 		if err != nil {
 			return err
 		}
 		switch p.Kind {
 		case store.KindBase:
-			st.base += int64(len(p.Rows))
+			st.readBase(p.Bucket, p.Batch, int64(len(p.Rows)))
+			if p.Bucket >= buckets {
+				t.divide() // if nothing else came before
+			}
+			if p.Bucket == buckets+1 && last == buckets { // the others will be as large
+				t.reserve((buckets - 1) * t.live)
+			}
+			last = p.Bucket
 		case store.KindDelta:
-			st.delta += int64(len(p.Rows))
-			st.deltas++
+			st.readDelta(p.Batch, int64(len(p.Rows)))
 		default:
 			return corrupt("released bucket")
 		}
@@ -166,9 +171,9 @@ type rangeTable struct {
 	bound int64 // at or before which rows have expired; noBound: none have, or they are in t.dead
 }
 
-// saveRanges writes the changes of all ranges, and a base of one range at most: ranges grow alike, and all their
-// bases in one batch would make it stand out.
-func saveRanges(b *store.Batch, number int, of func(i int) rangeTable, refs []int, batch int64) error {
+// saveRanges writes the changes of all ranges, and bases of buckets as fast as deltas come: ranges grow alike, and all
+// their bases in one batch would make it stand out. owed is the bytes of bases that have been written ahead of deltas.
+func saveRanges(b *store.Batch, number int, of func(i int) rangeTable, refs []int, batch int64, owed *int64) error {
 	shard := func(i int) store.Shard { return store.Shard{Operator: number, Range: i} }
 	changed := 0
 	for i := range ranges {
@@ -179,9 +184,12 @@ func saveRanges(b *store.Batch, number int, of func(i int) rangeTable, refs []in
 	if changed >= smallRows {
 		workers = min(runtime.GOMAXPROCS(0), ranges)
 	}
+	var room atomic.Int64
 	err := spread("save", workers, ranges, func(_, i int) error {
 		a := of(i)
+		before := a.stats.delta
 		saveDelta(b, shard(i), a.t, refs, a.stats)
+		room.Add(a.stats.delta - before)
 		if a.bound != noBound {
 			b.Delta(shard(i), encodeBound(a.bound))
 			a.stats.deltas++
@@ -191,24 +199,31 @@ func saveRanges(b *store.Batch, number int, of func(i int) rangeTable, refs []in
 	if err != nil || batch == 0 {
 		return err
 	}
-	pick, most := -1, int64(0)
-	for i := range ranges {
-		if over, ok := of(i).stats.due(); ok && (pick < 0 || over > most) {
-			pick, most = i, over
+	*owed = max(*owed-room.Load(), -room.Load())
+	for first := true; ; first = false {
+		pick, most := -1, int64(0)
+		for i := range ranges {
+			over, ok := of(i).stats.due()
+			if ok = ok && (*owed <= 0 || first && of(i).stats.many()); ok && (pick < 0 || over > most) {
+				pick, most = i, over
+			}
+		}
+		if pick < 0 {
+			return nil
+		}
+		a := of(pick)
+		size, err := saveBase(b, shard(pick), a.t, refs, a.stats, batch)
+		if *owed += size; err != nil || a.t.buckets == nil {
+			return err
 		}
 	}
-	if pick < 0 {
-		return nil
-	}
-	a := of(pick)
-	return saveBase(b, shard(pick), a.t, refs, a.stats, batch)
 }
 
 func (o *stateAggregate) save(b *store.Batch, number int) error {
 	if o.inPanes {
 		return o.paned.save(b, number)
 	}
-	return saveRanges(b, number, func(i int) rangeTable { return rangeTable{o.ranges[i].t, &o.ranges[i].stats, noBound} }, o.g.refs, o.batch)
+	return saveRanges(b, number, func(i int) rangeTable { return rangeTable{o.ranges[i].t, &o.ranges[i].stats, noBound} }, o.g.refs, o.batch, &o.owed)
 }
 
 func (o *stateAggregate) load(v *store.View, number int) error {
@@ -247,7 +262,7 @@ func (o *stateAggregate) load(v *store.View, number int) error {
 func (o *dedup) save(b *store.Batch, number int) error {
 	return saveRanges(b, number, func(i int) rangeTable {
 		return rangeTable{o.ranges[i].t, &o.ranges[i].stats, o.ranges[i].bound}
-	}, nil, o.batch)
+	}, nil, o.batch, &o.owed)
 }
 
 func (o *dedup) load(v *store.View, number int) error {

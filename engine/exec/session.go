@@ -383,7 +383,7 @@ func (o *sessionAggregate) needsBatch(w int64) bool {
 func (o *sessionAggregate) settle() {
 	o.sessions.settle()
 	o.owners.settle()
-	if o.sessions.sparse() {
+	if o.sessions.sparse() || o.sessions.undivided() {
 		o.sessions = o.sessions.pack(o.refs)
 		o.relink()
 	}

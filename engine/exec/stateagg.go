@@ -210,7 +210,8 @@ type stateAggregate struct {
 	count   OperatorCounters
 	lastE   int64
 	batch   int64
-	tap     *tap // nil: untraced
+	owed    int64 // of saveRanges
+	tap     *tap  // nil: untraced
 	paned   *panedState
 	inPanes bool // the state is in paned, not in ranges
 	// panesFit says that new state goes into panes.
@@ -569,12 +570,15 @@ func (o *stateAggregate) settle() {
 		o.paned.settle()
 		return
 	}
+	divided := false // one range a batch: ranges grow alike
 	for _, a := range o.ranges {
 		a.t.settle()
-		if a.t.sparse() {
+		divides := !divided && a.t.undivided()
+		if divides || a.t.sparse() {
 			a.t = a.t.pack(o.g.refs)
 			a.index(o)
 		}
+		divided = divided || divides
 	}
 }
 

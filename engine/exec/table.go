@@ -21,7 +21,8 @@ type table struct {
 	salt    uint64 // of this table: others order keys differently
 	used    int    // slots that are not empty, cleared ones included
 	live    int
-	free    []uint32 // records to use again
+	free    []uint32 // records to use again, of a table that is not divided
+	buckets []bucket // nil: not divided
 	epoch   uint32
 	age     uint32 // changes when groups that were touched may no longer be there, or no longer be touched
 	dirty   []uint32
@@ -261,18 +262,25 @@ func (t *table) find(e *encoder, out []uint32) {
 
 // add makes a live record with no key.
 func (t *table) add(h uint64) uint32 {
-	var g uint32
-	if n := len(t.free); n > 0 {
-		g = t.free[n-1]
-		t.free = t.free[:n-1]
-		clear(t.rec.At(g))
-	} else {
-		g = t.rec.Add()
-	}
+	g := t.record(h)
 	*(*uint32)(t.rec.Ptr(g, recHash)) = uint32(h >> 32)
 	*t.epochOf(g) = flagLive
 	t.live++
 	return g
+}
+
+// record gives a record of zeros to a group of a hash.
+func (t *table) record(h uint64) uint32 {
+	if t.buckets != nil {
+		return t.buckets[bucketOf(h)].take(t.rec)
+	}
+	if n := len(t.free); n > 0 {
+		g := t.free[n-1]
+		t.free = t.free[:n-1]
+		clear(t.rec.At(g))
+		return g
+	}
+	return t.rec.Add()
 }
 
 // link enters a record that add made and whose key is written.
@@ -377,7 +385,7 @@ func (t *table) forget(g uint32) {
 // settle ends a batch: dirty and dead groups are forgotten, dead records may be used again.
 func (t *table) settle() {
 	t.age++
-	t.free = append(t.free, t.dead...)
+	t.release(t.dead)
 	t.dead, t.dirty = t.dead[:0], t.dirty[:0]
 	if cap(t.dirty) > 1<<16 && t.live < cap(t.dirty)/4 {
 		t.dirty = nil
@@ -391,7 +399,10 @@ func (t *table) settle() {
 }
 
 // sparse says that most records are dead and the table is worth packing.
-func (t *table) sparse() bool { return len(t.free) > 4096 && len(t.free) > t.live }
+func (t *table) sparse() bool {
+	free := t.freed()
+	return free > 4096 && free > t.live
+}
 
 // truncate empties a table that lives for one batch and keeps its memory.
 func (t *table) truncate() {
@@ -407,7 +418,7 @@ func (t *table) truncate() {
 	t.rec.Truncate()
 	clear(t.slots)
 	t.used, t.live = 0, 0
-	t.free, t.dirty, t.dead = t.free[:0], t.dirty[:0], t.dead[:0]
+	t.free, t.dirty, t.dead, t.buckets = t.free[:0], t.dirty[:0], t.dead[:0], nil
 	t.epoch = 1
 }
 
@@ -430,11 +441,14 @@ func (t *table) bytes() int64 {
 func (t *table) pack(refs []int) *table {
 	n := newTable(t.lay, t.rec.Stride()-t.extraAt())
 	n.epoch, n.saved, n.loose = t.epoch, t.saved, t.loose
+	if t.live > divideAfter || t.buckets != nil && t.live > divideAfter/4 {
+		n.divide()
+	}
 	for g := range uint32(t.rec.Len()) {
 		if !t.isLive(g) {
 			continue
 		}
-		to := n.rec.Add()
+		to := n.record(t.hash(g))
 		src, dst := t.rec.At(g), n.rec.At(to)
 		copy(dst, src)
 		at := t.extraAt()
@@ -456,7 +470,9 @@ func (t *table) pack(refs []int) *table {
 	}
 	n.resize(slotsFor(n.live))
 	for g := range uint32(n.rec.Len()) {
-		n.enter(slotOf(n.hash(g), g))
+		if n.isLive(g) {
+			n.enter(slotOf(n.hash(g), g))
+		}
 	}
 	return n
 }
