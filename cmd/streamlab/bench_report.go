@@ -123,7 +123,7 @@ func newBenchReport(a *app) *cobra.Command {
 	c.Flags().DurationVar(&set.Budget, "budget", 6*time.Second, "time for the runs of a peer for a line: what takes longer runs in fewer rounds, at least one")
 	c.Flags().StringSliceVar(&peerNames, "peers", []string{"duckdb", "spark"}, "other engines; none for none")
 	c.Flags().StringSliceVar(&only, "only", nil, "these workloads; default all")
-	c.Flags().StringSliceVar(&probes, "probes", []string{"idle", "open", "cold", "ten", "resting", "flow", "size"}, "these probes, and those of peers")
+	c.Flags().StringSliceVar(&probes, "probes", []string{"idle", "open", "cold", "ten", "resting", "flow", "size", "doubling"}, "these probes, and those of peers")
 	c.Flags().StringVar(&out, "file", filepath.Join("docs", "performance.md"), "where the report goes")
 	c.Flags().StringVar(&gaps, "gaps", filepath.Join("bench", "gaps.md"), "why targets are missed")
 	return c
