@@ -348,7 +348,7 @@ func (t *Trace) Note(stage int, clock TimeText) string {
 			if from == "" {
 				from = "the beginning"
 			}
-			parts = append(parts, "offsets "+from+" → "+to)
+			parts = append(parts, "offsets "+bareOffset(from)+" → "+bareOffset(to))
 		}
 	case "event time":
 		if t.NextMs > 0 {
@@ -378,4 +378,12 @@ func (t *Trace) Note(stage int, clock TimeText) string {
 		parts = append(parts, fmt.Sprintf("%s → %s %s", thousands(s.StateHad), thousands(s.State), what))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// bareOffset is an offset for the eye: of a file source its number alone, without the JSON around it.
+func bareOffset(o string) string {
+	if n, ok := strings.CutPrefix(o, `{"logOffset":`); ok {
+		return strings.TrimSuffix(n, "}")
+	}
+	return o
 }

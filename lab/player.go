@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -57,7 +58,7 @@ func (p *Player) Play(ctx context.Context, i int) (found []string, err error) {
 		if err != nil {
 			return found, p.w.Lab.locate(err, x.Pos)
 		}
-		found = append(found, seen)
+		found = append(found, lookedAt(x)+seen)
 		if !ok {
 			return found, p.w.Lab.locate(errs.New("LAB_NOT_SEEN", "step", s.Title, "want", wanted(x), "got", seen), x.Pos)
 		}
@@ -95,8 +96,16 @@ func (p *Player) do(ctx context.Context, a Action) error {
 				return err
 			}
 		}
+		o := StartOptions{MaxBatches: 1}
 		now := engine.AvailableNow()
-		q, err := w.Start(ctx, a.Query, StartOptions{Trigger: &now, MaxBatches: 1})
+		if w.Lab.Reads(a.Query, "rate") != "" {
+			now = engine.ProcessingTime(0) // its rows come with time: the micro-batch waits for the next ones
+			if q, err := w.Find(a.Query); err == nil && w.Lab.checkpointOf(w.s, q) == "" {
+				o.MaxBatches = 2 // the first one of such a source finds none, and this run has no one before it
+			}
+		}
+		o.Trigger = &now
+		q, err := w.Start(ctx, a.Query, o)
 		if err != nil {
 			return err
 		}
@@ -204,10 +213,52 @@ func (l *Lab) inside(path string) (string, error) {
 	return filepath.Join(l.Dir, path), nil
 }
 
+// longQuestion is the longest question that is worth repeating before its answer.
+const longQuestion = 120
+
+// lookedAt says what an expectation looks at, before what is seen there.
+func lookedAt(x Expectation) string {
+	switch x.Kind {
+	case "sql":
+		if q := strings.Join(strings.Fields(x.SQL.Value), " "); len(q) <= longQuestion {
+			return q + "  →  "
+		}
+		return ""
+	case "batch":
+		return "newest micro-batch of " + x.Query + "  →  "
+	case "state":
+		return "state of " + x.Query + "  →  "
+	case "files":
+		return x.Path + "  →  "
+	}
+	return x.Query + "  →  "
+}
+
+// cause is an error for the eye: of a query that ended with one, what ended it.
+func cause(err error) string {
+	e := errs.As(err)
+	for e != nil && e.Condition == "STREAM_FAILED" {
+		inner := errs.As(errors.Unwrap(e))
+		if inner == nil {
+			break
+		}
+		e = inner
+	}
+	if e == nil {
+		return err.Error()
+	}
+	return e.Condition + ": " + e.Message()
+}
+
 // wanted says an expectation in words.
 func wanted(x Expectation) string {
 	switch x.Kind {
-	case "sql", "batch", "state":
+	case "batch":
+		if x.Rows == nil {
+			return "rows"
+		}
+		return rowsText(textsOf(x.Rows))
+	case "sql", "state":
 		return rowsText(textsOf(x.Rows))
 	case "error":
 		return "an error of " + x.Query + " that says " + strconv.Quote(x.Matches)
@@ -254,7 +305,7 @@ func (p *Player) look(ctx context.Context, x Expectation) (seen string, ok bool,
 		if e != nil {
 			return "", false, errs.New("LAB_VALUE", "key", "matches", "expected", "a regular expression: "+e.Error())
 		}
-		return err.Error(), found, nil
+		return cause(err), found, nil
 	case "files":
 		path, err := p.w.Lab.inside(x.Path)
 		if err != nil {
@@ -281,7 +332,11 @@ func (p *Player) look(ctx context.Context, x Expectation) (seen string, ok bool,
 		if !kept {
 			return "no micro-batch", len(x.Rows) == 0, nil
 		}
-		return compare(Cells(rows, q.OutputSchema()), x.Ordered)
+		cells := Cells(rows, q.OutputSchema())
+		if x.Rows == nil {
+			return rowsText(cells), len(cells) > 0, nil
+		}
+		return compare(cells, x.Ordered)
 	case "progress":
 		last := q.LastProgress()
 		if last == nil {

@@ -47,9 +47,9 @@ type Action struct {
 type Expectation struct {
 	Kind    string // sql, batch, error, progress, state, files
 	SQL     Text
-	Query   string // batch, error, progress, state
-	Rows    [][]any
-	Ordered bool // rows come in this order
+	Query   string  // batch, error, progress, state
+	Rows    [][]any // nil, of batch: any rows will do
+	Ordered bool    // rows come in this order
 	Matches string
 	Field   string // progress: a path such as stateOperators.0.numRowsTotal
 	Is      string
@@ -242,13 +242,23 @@ func (l *Lab) checkSteps(report func(error, errs.Pos)) {
 // rows for every micro-batch. "" if there is none, or the query ends by its trigger.
 func (l *Lab) endless(query string) string {
 	for i := range l.Queries {
+		if q := &l.Queries[i]; q.Name.Value == query && q.TriggerKind != "once" && q.TriggerKind != "availableNow" {
+			return l.Reads(query, "rate-micro-batch")
+		}
+	}
+	return ""
+}
+
+// Reads is the first source of a format that a query reads, through views too; "" if there is none.
+func (l *Lab) Reads(query, format string) string {
+	for i := range l.Queries {
 		q := &l.Queries[i]
-		if q.Name.Value != query || q.TriggerKind == "once" || q.TriggerKind == "availableNow" {
+		if q.Name.Value != query {
 			continue
 		}
 		t := &site{l: l, q: q}
 		for _, name := range t.reads() {
-			if s := t.source(name); s != nil && strings.EqualFold(s.Format.Value, "rate-micro-batch") {
+			if s := t.source(name); s != nil && strings.EqualFold(s.Format.Value, format) {
 				return name
 			}
 		}

@@ -146,6 +146,7 @@ func (o *menu) draw(v canvas.View, _ *model) {
 	h := min(n, max(3, v.H-8))
 	b := box(v, min(78, w), h+2, o.m.Title, "", foot)
 	from, to := o.list.Window(n, b.H)
+	clickRows(b, 0, to-from, &o.list, from)
 	if room := b.W - 2 - 2 - 1; note > 0 && label+note > room {
 		label = max(room-note, min(label, room/2)) // the longer of the two gives way
 	}

@@ -71,7 +71,7 @@ var frames = []struct {
 	{"batch-once", true, func(d *driver) { d.keys("G b enter") }},
 	{"batch-purged", true, func(d *driver) { d.keys("b G enter") }},
 	{"batch-plain", true, func(d *driver) { d.m.plain(); d.keys("b enter down tab enter") }},
-	{"report", true, func(d *driver) { d.keys("b enter p down") }},
+	{"report", true, func(d *driver) { d.keys("b enter v down") }},
 	{"console", true, func(d *driver) { d.keys("G o") }},
 	{"plan", true, func(d *driver) { d.keys("p") }},
 	{"checkpoints", true, func(d *driver) { d.keys("2") }},

@@ -213,25 +213,3 @@ func (m *model) quitSmall() tea.Cmd {
 }
 
 func (m *model) tooSmall() bool { return m.w < minWidth || m.h < minHeight }
-
-// mouseMsg: the wheel moves the cursor, a click on a tab shows it.
-func (m *model) mouseMsg(msg tea.MouseMsg) tea.Cmd {
-	if !m.mouse || m.tooSmall() {
-		return nil
-	}
-	m.dirty = true
-	switch {
-	case msg.Button == tea.MouseButtonWheelUp:
-		return m.key(widget.Key{Name: "up"})
-	case msg.Button == tea.MouseButtonWheelDown:
-		return m.key(widget.Key{Name: "down"})
-	case msg.Button == tea.MouseButtonLeft && msg.Action == tea.MouseActionPress && msg.Y == 0 && len(m.over) == 0:
-		for i, r := range m.tabPlaces() {
-			if msg.X >= r[0] && msg.X < r[1] {
-				m.setTab(i)
-				return m.wake()
-			}
-		}
-	}
-	return nil
-}

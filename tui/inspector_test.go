@@ -82,7 +82,7 @@ func TestInspectorSteps(t *testing.T) {
 	d.send(tickMsg(d.m.ticks))
 	says("batch 1842")
 	says("traced · 40 of 499,120 traced")
-	d.keys("p")
+	d.keys("v")
 	says("rows of batch 1842")
 	d.keys("esc esc esc")
 

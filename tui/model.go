@@ -55,7 +55,9 @@ type model struct {
 	nq      int
 	second  int64
 	blur    bool
+	focused time.Time // when the window last got the focus
 	mouse   bool
+	hints   []keyHint // of the last line
 	utc     bool
 	ctrlC   time.Time
 	away    time.Time  // when the program was suspended; zero: it was not
@@ -222,7 +224,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case tea.MouseMsg:
 		return m.mouseMsg(msg)
 	case tea.FocusMsg:
-		m.blur = false
+		m.blur, m.focused = false, m.clock()
 		return m.tick()
 	case tea.BlurMsg:
 		m.blur = true

@@ -197,7 +197,7 @@ func onlyOurSequences(frame string) error {
 }
 
 func TestHostileText(t *testing.T) {
-	paths := []string{"", "b", "b enter", "o", "p", "2", "2 enter tab", "4", "4 p", "5", ":", "?", "!", "K", "G enter", "b enter enter", "b enter tab enter", "b enter space", "b enter p",
+	paths := []string{"", "b", "b enter", "o", "p", "2", "2 enter tab", "4", "4 s", "5", ":", "?", "!", "K", "G enter", "b enter enter", "b enter tab enter", "b enter space", "b enter v",
 		"G o"}
 	for _, s := range hostile {
 		for _, p := range paths {

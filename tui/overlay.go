@@ -32,6 +32,7 @@ func (m *model) close() {
 func box(v canvas.View, w, h int, title, note, foot safe.Line) canvas.View {
 	w, h = min(w, v.W-2), min(h, v.H-2)
 	b := v.Sub((v.W-w)/2, max(1, (v.H-h)/2), w, h)
+	v.Spot(0, 0, v.W, v.H, canvas.Spot{}) // what is below does not answer
 	b.Clear()
 	st := canvas.Accent
 	b.HLine(0, 0, w, "━", st)
@@ -228,14 +229,21 @@ func (o *viewer) draw(v canvas.View, _ *model) {
 	}
 }
 
+// scroll goes one line up or down.
+func (o *viewer) scroll(key string) {
+	if key == "up" || key == "k" {
+		o.top = max(0, o.top-1)
+		return
+	}
+	o.top++ // draw knows the end
+}
+
 func (o *viewer) key(m *model, k widget.Key) tea.Cmd {
 	switch k.Name {
 	case "esc", "q", "enter", "space":
 		m.close()
-	case "up", "k":
-		o.top = max(0, o.top-1)
-	case "down", "j":
-		o.top++
+	case "up", "down", "k", "j":
+		o.scroll(k.Name)
 	case "pgup", "ctrl+u":
 		o.top = max(0, o.top-o.page)
 	case "pgdown", "ctrl+d":

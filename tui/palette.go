@@ -217,6 +217,7 @@ func (p *palette) draw(v canvas.View, _ *model) {
 	b.Right(b.W, 0, 12, widget.Linef("%d of %d", len(items), len(p.all)), canvas.Muted)
 	body := b.Sub(0, 2, b.W, b.H-2)
 	from, to := p.list.Window(len(items), body.H)
+	clickRows(body, 0, to-from, &p.list, from)
 	for i := from; i < to; i++ {
 		it := items[i]
 		y := i - from
@@ -419,6 +420,18 @@ func (h *help) draw(v canvas.View, m *model) {
 		}
 	}
 	colW := body.W / 2
+	body.Spot(0, 0, body.W, height, canvas.Spot{Pick: func(x, y int) bool {
+		k := top + y
+		if x >= colW {
+			k += height
+		}
+		if k >= len(lines) || lines[k].item < 0 {
+			return false
+		}
+		again := h.list.Cursor == lines[k].item
+		h.list.Cursor = lines[k].item
+		return again
+	}})
 	for k := top; k < len(lines) && k-top < 2*height; k++ {
 		x, y := (k-top)/height*colW, (k-top)%height
 		l := lines[k]

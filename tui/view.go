@@ -2,6 +2,7 @@ package tui
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"streamlab/errs"
@@ -193,6 +194,14 @@ func (m *model) drawKeys(v canvas.View) {
 	}
 	room := v.W - safe.Width(tail) - 2
 	v.Put(v.W-safe.Width(tail), y, tail, canvas.Muted)
+	m.hints = m.hints[:0]
+	if len(tail) > 0 && tail[0] == '?' {
+		at := v.W - safe.Width(tail)
+		colon := at + strings.IndexByte(string(tail), ':')
+		m.hints = append(m.hints, keyHint{at, colon, "?"}, keyHint{colon, v.W, ":"})
+	} else {
+		m.hints = append(m.hints, keyHint{v.W - safe.Width(tail), v.W, "ctrl+g"})
+	}
 	if m.toast != "" {
 		v.Fit(0, y, room, m.toast, canvas.Accent)
 		return
@@ -212,6 +221,7 @@ func (m *model) drawKeys(v canvas.View) {
 		if x+w > room {
 			break
 		}
+		m.hinted(x, b, k, label)
 		v.Put(x, y, k, canvas.Key|canvas.Bold)
 		st := canvas.Text
 		if m.disabled(s, b) != "" {

@@ -53,6 +53,7 @@ queries:
     format: json
     path: out/per_minute
     outputMode: append
+    start: false                         # it remembers which files it has read: start it (s) on files of yours
   - queryName: so_far                    # a minute is sent again whenever it changes; o shows it
     sql: SELECT window(ts, '1 minute').start AS minute, count(*) AS n FROM events GROUP BY window(ts, '1 minute')
     format: console
@@ -76,10 +77,12 @@ queries:
     sql: SELECT id, kind, amount, at FROM events WHERE broken IS NULL
     format: parquet
     path: out/good
+    start: false                         # it remembers which files it has read: start it (s) on files of yours
   - queryName: bad
-    sql: SELECT broken FROM events WHERE broken IS NOT NULL
+    sql: SELECT id, broken FROM events WHERE broken IS NOT NULL
     format: json
     path: out/bad
+    start: false
   - queryName: per_kind
     sql: SELECT kind, count(*) AS n, sum(amount) AS total FROM events WHERE broken IS NULL GROUP BY kind
     format: memory

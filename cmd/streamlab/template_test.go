@@ -71,7 +71,7 @@ func TestTemplatesShowWhatTheySay(t *testing.T) {
 	if code != 0 {
 		t.Errorf("exit %d\n%s", code, out)
 	}
-	code, out = runApp(t, dir, "run", "file/file.yaml", "--available-now")
+	code, out = runApp(t, dir, "run", "file/file.yaml", "good", "bad", "--available-now")
 	if code != 0 {
 		t.Errorf("exit %d\n%s", code, out)
 	}

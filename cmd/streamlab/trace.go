@@ -24,6 +24,8 @@ type traceFlags struct {
 	stage int
 	key   []string
 	limit int
+
+	fromStart bool
 }
 
 // traceLimit is the most rows of a stage that are kept on demand.
@@ -35,6 +37,7 @@ func newTraceCommand(a *app) *cobra.Command {
 		Use:   "trace LAB QUERY",
 		Short: "Run a retained batch again and tell what became of its rows",
 		Long: "The batch is run again from its stored offsets and the state before it. Checkpoint and sink stay as they are.\n" +
+			"Of a query that keeps no checkpoint, and with --from-start, all batches up to it are run, beside the query if it runs.\n" +
 			"Each stage gives its first rows, and as many to which something happened: late, left out, duplicate, held back.\n" +
 			"With -o jsonl: a line of kind trace, one of kind stage for each operator, one of kind row for each row.",
 		Args: exactly(2),
@@ -50,7 +53,7 @@ func newTraceCommand(a *app) *cobra.Command {
 				}
 				o.Key[name] = text
 			}
-			tr, err := a.replay(cmd, args, f.batch, o)
+			tr, err := a.replay(cmd, args, f, o)
 			if err != nil {
 				return err
 			}
@@ -67,6 +70,7 @@ func newTraceCommand(a *app) *cobra.Command {
 	c.Flags().IntVar(&f.stage, "stage", 0, "only the rows of this stage, counted from 1")
 	c.Flags().StringArrayVar(&f.key, "key", nil, "COLUMN=VALUE: follow the rows with this value through all stages; may be repeated")
 	c.Flags().IntVar(&f.limit, "limit", 200, "rows of each stage, up to 100000")
+	c.Flags().BoolVar(&f.fromStart, "from-start", false, "run the query from the beginning of its sources, not from its checkpoint")
 	return c
 }
 
@@ -87,18 +91,6 @@ func keysOfStages(tr *engine.Trace, keys map[string]string) error {
 		}
 	}
 	return nil
-}
-
-// replay traces a batch of a query that no program runs.
-func (a *app) replay(cmd *cobra.Command, args []string, batch int64, o engine.TraceOptions) (tr *engine.Trace, err error) {
-	err = a.look(cmd, args, func(x *looking) error {
-		dw, err := x.w.Writer(x.ctx, x.query)
-		if err == nil {
-			tr, err = dw.Replay(x.ctx, x.cp, x.committed(batch), o)
-		}
-		return err
-	})
-	return tr, err
 }
 
 func (a *app) printTrace(query string, tr *engine.Trace, f traceFlags) error {

@@ -29,6 +29,7 @@ type Canvas struct {
 	ascii bool
 	plain bool
 	focus int // row of the cursor the keys act on; -1: none was drawn
+	spots []Spot
 }
 
 // New makes an empty canvas.
@@ -50,6 +51,8 @@ func (c *Canvas) Reset(w, h int) {
 		c.cells[i] = blank
 	}
 	c.focus = -1
+	clear(c.spots) // what they would call is not kept alive
+	c.spots = c.spots[:0]
 }
 
 // SetASCII makes the symbols of the program's own drawing plain ASCII.

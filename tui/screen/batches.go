@@ -129,6 +129,14 @@ func (s *Batches) Draw(v canvas.View) {
 	y := ch
 	ws := widget.Layout(batchCols, v.W-3, 1)
 	rule(v, 0, y, v.W, "", "", false)
+	clickLines(v, y+2, to-from, nil, func(_, line int) bool {
+		id := q.Progress[n-1-from-line].BatchID
+		again := q.Progress[s.index(q)].BatchID == id
+		if s.at = id; from+line == 0 {
+			s.at = -1 // as with the keys: at the top the newest batch is followed
+		}
+		return again
+	})
 	widget.Header(v, 2, y+1, 1, batchCols, ws, canvas.Muted)
 	for i := from; i < to; i++ {
 		p := &q.Progress[n-1-i]

@@ -819,6 +819,8 @@ func (s *Checkpoint) drawState(v canvas.View) {
 	case s.rows.err != nil:
 		DrawCard(body, 1, s.rows.err)
 	default:
+		focusable(v, takes(&s.pane, 1))
+		s.rows.focus = takes(&s.pane, 1)
 		s.rows.draw(body, s.pane == 1)
 	}
 }

@@ -185,6 +185,7 @@ func (s *Checkpoint) drawHistory(v canvas.View) {
 	body.Right(11+vw+cw, 0, cw, "CHANGE", canvas.Muted)
 	body.Put(13+vw+cw, 0, "TIME", canvas.Muted)
 	from, to := h.list.Window(len(h.rows), body.H-1)
+	clickRows(body, 1, to-from, &h.list, from, takes(&s.pane, 2))
 	for i := from; i < to; i++ {
 		r, y := h.rows[i], 1+i-from
 		body.Right(7, y, 7, batchText(r.Batch, r.AtMost), canvas.Text)
@@ -279,6 +280,7 @@ func (s *Checkpoint) drawDiff(v canvas.View) {
 	body.Right(9+kw+4+bw+aw, y, aw, "after", canvas.Muted)
 	y++
 	from, to := s.diff.list.Window(len(d.Rows), body.H-y)
+	clickRows(body, y, to-from, &s.diff.list, from, takes(&s.pane, 2))
 	for i := from; i < to; i++ {
 		r := d.Rows[i]
 		sym, st := safe.Line("~"), canvas.Text

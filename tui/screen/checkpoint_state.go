@@ -19,6 +19,8 @@ const (
 // A statePager shows rows of a store of any size: it knows how many there are, asks for the pages that are
 // looked at, and keeps few of them. Widths grow with what has been seen and never shrink.
 type statePager struct {
+	focus func() bool // gives its pane the keys, for the pointer
+
 	q     StateQuery // From and N mean nothing
 	head  StatePage  // of the first answer; rows are in pages
 	known bool       // head is there
@@ -223,6 +225,7 @@ func (p *statePager) draw(v canvas.View, focused bool) {
 		return
 	}
 	from, to := p.list.Window(p.head.Matches, v.H-1)
+	clickRows(v, 1, to-from, &p.list, from, p.focus)
 	for i := from; i < to; i++ {
 		y := 1 + i - from
 		cur := i == p.list.Cursor

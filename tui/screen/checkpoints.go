@@ -122,6 +122,7 @@ func (s *Checkpoints) Draw(v canvas.View) {
 	widget.Header(v, 3, 1, 2, cols, ws, canvas.Muted)
 	foot := 7
 	from, to := s.list.Window(n, v.H-2-foot)
+	clickRows(v, 2, to-from, &s.list, from, nil)
 	for i := from; i < to; i++ {
 		q := s.sh.Queries[i]
 		c := s.infos[q.Name]

@@ -79,10 +79,19 @@ func (s *Queries) drawCharts(v canvas.View, y int, q *QuerySnapshot) int {
 		top = atLeast(atLeast(top, in[i]), proc[i])
 	}
 	p := q.Last()
-	vx := 7 + w + 12
+	gap := 12
 	if v.W < 90 {
-		vx = 7 + w + 4
+		gap = 4
 	}
+	trig := safe.Line("")
+	if q.Trigger != "" {
+		trig = "trigger " + text(q.Trigger)
+	}
+	// The widest value, what stands to its right, and the space between them: a chart is shorter before words are cut.
+	if over := 7 + w + gap + 11 + safe.Width(trig) + 4 - v.W; over > 0 {
+		w = max(8, w-over)
+	}
+	vx := 7 + w + gap
 	active := q.State.Active() && p.BatchID >= 0
 	line := func(y int, label safe.Line, vals []float64, top float64, value, note safe.Line, nst canvas.Style) {
 		v.Put(1, y, label, canvas.Muted)
@@ -106,10 +115,6 @@ func (s *Queries) drawCharts(v canvas.View, y int, q *QuerySnapshot) int {
 	took := safe.Line("-")
 	if p.BatchID >= 0 {
 		took = widget.Took(p.Duration)
-	}
-	trig := safe.Line("")
-	if q.Trigger != "" {
-		trig = "trigger " + text(q.Trigger)
 	}
 	line(y+2, "dur", dur, 0, took, trig, canvas.Muted)
 	return y + 3
@@ -327,6 +332,8 @@ func (s *Queries) drawBatches(v canvas.View, q *QuerySnapshot) {
 	ws := widget.Layout(lastCols, v.W-2, 1)
 	widget.Header(v, 1, 1, 1, lastCols, ws, canvas.Muted)
 	from, to := s.batches.Window(n, v.H-2)
+	focusable(v, takes(&s.pane, 1))
+	clickRows(v, 2, to-from, &s.batches, from, takes(&s.pane, 1))
 	for i := from; i < to; i++ {
 		p := &q.Progress[n-1-i]
 		y := 2 + i - from

@@ -228,6 +228,13 @@ func (s *Events) Draw(v canvas.View) {
 	if n == 0 {
 		empty(v.Sub(0, 2, v.W, h), "Nothing happened yet at this level. - shows more.")
 	}
+	clickLines(v, 2, to-from, nil, func(_, line int) bool {
+		again := s.list.Cursor == from+line
+		if s.list.Cursor, s.at = from+line, s.sh.Events.At(rows[n-1-from-line]).Seq; from+line == 0 {
+			s.at = -1
+		}
+		return again
+	})
 	for i := from; i < to; i++ {
 		e := s.sh.Events.At(rows[n-1-i])
 		y := 2 + i - from

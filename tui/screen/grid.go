@@ -316,6 +316,48 @@ func (g *Grid) Shown() safe.Line {
 	return g.list.Shown(n) + " rows"
 }
 
+// click makes the grid that is drawn on v answer to clicks: on a cell it goes there, on the title of a column it sorts.
+func (g *Grid) click(v canvas.View, focus func() bool) {
+	g.clickAt(v, g.x0(), focus)
+}
+
+// x0 is where the first column begins.
+func (g *Grid) x0() int {
+	if g.plain {
+		return 1
+	}
+	return 4 + max(3, safe.Width(widget.Count(int64(len(g.res.Rows)))))
+}
+
+func (g *Grid) clickAt(v canvas.View, x0 int, focus func() bool) {
+	n := len(g.res.Rows)
+	if n == 0 {
+		return
+	}
+	cols, widths := g.shown(v.W - x0)
+	column := func(x int) int {
+		at := x0
+		for _, c := range cols {
+			if at += widths[c] + 2; x < at {
+				return c
+			}
+		}
+		return cols[len(cols)-1]
+	}
+	from, to := g.list.Window(n, v.H-1)
+	clickLines(v, 0, 1, focus, func(x, _ int) bool {
+		g.col = column(x)
+		g.sortBy(g.col, g.sorted == g.col && !g.desc)
+		return false
+	})
+	clickLines(v, 1, to-from, focus, func(x, line int) bool {
+		row, col := from+line, column(x)
+		again := g.list.Cursor == row && g.col == col
+		g.list.Cursor, g.col = row, col
+		return again
+	})
+}
+
 // Draw draws header and rows.
 func (g *Grid) Draw(v canvas.View, focused bool) {
 	n := len(g.res.Rows)

@@ -177,6 +177,14 @@ func (s *Inspector) mark(r RowRef) {
 	}
 }
 
+// takes gives the keys to a pane and reports whether it had them.
+func (s *Inspector) takes(p inspectorPane) func() bool {
+	return func() bool {
+		s.chosen = true
+		return takes(&s.pane, p)()
+	}
+}
+
 // follow marks the row under the cursor, its ancestors and its descendants, or unmarks them.
 func (s *Inspector) follow() Effect {
 	g := s.grid()

@@ -145,6 +145,8 @@ func (s *Inspector) drawStages(v canvas.View) {
 	ws := widget.Layout(cols, v.W-3, 1)
 	widget.Header(v, 2, 0, 1, cols, ws, canvas.Muted)
 	from, to := s.stages.Window(n, v.H-1)
+	focusable(v, s.takes(stagePane))
+	clickRows(v, 1, to-from, &s.stages, from, s.takes(stagePane))
 	for i := from; i < to; i++ {
 		st, y := &s.trace.Stages[i], 1+i-from
 		widget.Row(v, 2, y, 1, cols, ws, func(c int) (safe.Line, canvas.Style) {
@@ -224,6 +226,12 @@ func (s *Inspector) drawRows(v canvas.View, stage int, chosen bool) {
 		empty(body, s.nothing(stage))
 		return
 	}
+	g.clickAt(body, 3, func() bool {
+		had := chosen && s.takes(rowPane)()
+		s.takes(rowPane)()
+		s.stages.To(stage, len(s.grids))
+		return had
+	})
 	g.Draw(body, s.marked[stage], chosen && (s.pane == rowPane || s.zoom))
 }
 

@@ -103,17 +103,18 @@ func (s *Labs) Handle(a Action) Effect {
 		return Effect{Push: NewCrashLab(s.sh)}
 	case NewLab:
 		return s.newLab()
-	case PlayStep:
-		if len(s.sh.Lab.Steps) > 0 {
-			return Effect{Push: NewSteps(s.sh)}
-		}
-		return Effect{Toast: "the opened lab has no steps"}
 	}
 	e := s.at()
 	if e == nil {
 		return Effect{}
 	}
 	switch a {
+	case PlayStep:
+		if s.isOpen(e) {
+			return Effect{Push: NewSteps(s.sh)}
+		}
+		s.steps = true
+		return s.open(e.Path, text(e.Title))
 	case Enter:
 		if e.Problem != nil {
 			if s.sh.wright() == nil {
@@ -314,8 +315,12 @@ func (s *Labs) Disabled(a Action) safe.Line {
 			return "no lab is chosen"
 		}
 	case PlayStep:
-		if len(s.sh.Lab.Steps) == 0 {
-			return "the opened lab has no steps"
+		e := s.at()
+		switch {
+		case e == nil:
+			return "no lab is chosen"
+		case len(e.Steps) == 0, e.Problem != nil:
+			return "this lab has no steps"
 		}
 	}
 	return ""
@@ -478,6 +483,15 @@ func (s *Labs) drawList(v canvas.View) {
 		}
 		v.Put(2, y, word, canvas.Muted)
 	}
+	clickLines(v, y, to-from, nil, func(_, line int) bool {
+		i := lines[from+line]
+		if i < 0 {
+			return false
+		}
+		again := s.list.Cursor == i
+		s.list.Cursor = i
+		return again
+	})
 	for n := from; n < to; n++ {
 		i, yy := lines[n], y+n-from
 		if i < 0 {
@@ -716,7 +730,9 @@ func (s *Steps) Handle(a Action) Effect {
 		if next == "" {
 			return Effect{Toast: "this was the last lesson of the course"}
 		}
-		return NewLabs(s.sh).open(next, text(next))
+		l := NewLabs(s.sh)
+		l.steps = true // who goes through the course wants its steps, also where rows flow by themselves
+		return l.open(next, text(next))
 	case OpenBatches, OpenOutput, OpenCheckpoint:
 		return Effect{Tab: 1}
 	case OpenCrash:
@@ -776,6 +792,13 @@ func (s *Steps) Draw(v canvas.View) {
 		det = v.Sub(w+1, top, v.W-w-1, v.H-top)
 	}
 	from, to := s.list.Window(n, list.H)
+	clickLines(list, 0, to-from, nil, func(_, line int) bool {
+		again := s.list.Cursor == from+line
+		if !again {
+			s.auto, s.ran, s.list.Cursor = false, -1, from+line
+		}
+		return again
+	})
 	for i := from; i < to; i++ {
 		st := steps[i]
 		y := i - from

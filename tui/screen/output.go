@@ -330,6 +330,7 @@ func (s *Output) Draw(v canvas.View) {
 		case s.grid == nil:
 			empty(body, "No batch has sent rows yet.")
 		default:
+			s.grid.click(body, nil)
 			s.grid.Draw(body, true)
 		}
 		return

@@ -425,6 +425,16 @@ func (s *Queries) drawList(v canvas.View) {
 	cols := queryCols
 	ws := widget.Layout(cols, v.W-4, 1)
 	widget.Header(v, 3, 1, 1, cols, ws, canvas.Muted)
+	focusable(v, takes(&s.pane, 0))
+	clickLines(v, 2, to-from, takes(&s.pane, 0), func(_, line int) bool {
+		name := qs[from+line].Name
+		again := s.follow == name || s.follow == "" && s.list.Cursor == from+line
+		if !again {
+			s.batches = widget.List{}
+		}
+		s.list.Cursor, s.follow, s.sh.Focus = from+line, name, name
+		return again
+	})
 	for i := from; i < to; i++ {
 		q := qs[i]
 		y := 2 + i - from
@@ -506,8 +516,17 @@ func (s *Queries) drawEvents(v canvas.View) {
 		if wide {
 			v.Put(10, y, safe.Line(e.Level.String()), st)
 			v.Fit(16, y, 13, text(e.Query), canvas.Text)
-			v.Fit(30, y, v.W-31, text(e.Message), canvas.Text)
-			y++
+			lines := widget.Wrap(text(e.Message), v.W-31)
+			for k, l := range lines {
+				if k == eventLines || y >= v.H {
+					break
+				}
+				if k == eventLines-1 && len(lines) > eventLines {
+					l = safe.Cut(l, v.W-33) + " …"
+				}
+				v.Put(30, y, l, canvas.Text)
+				y++
+			}
 			continue
 		}
 		if y+1 >= v.H {
@@ -521,10 +540,23 @@ func (s *Queries) drawEvents(v canvas.View) {
 		case Error:
 			v.Put(3, y+1, "✗", st)
 		}
-		v.Fit(x, y+1, v.W-x-1, text(e.Message), canvas.Text)
-		y += 2
+		y++
+		lines := widget.Wrap(text(e.Message), v.W-x-1)
+		for k, l := range lines {
+			if k == eventLines || y >= v.H {
+				break
+			}
+			if k == eventLines-1 && len(lines) > eventLines {
+				l = safe.Cut(l, v.W-x-3) + " …" // tab 5 has the rest
+			}
+			v.Put(x, y, l, canvas.Text)
+			y++
+		}
 	}
 }
+
+// eventLines is how many lines an event may take beside the queries.
+const eventLines = 3
 
 func levelStyle(l Level) canvas.Style {
 	switch l {

@@ -309,6 +309,17 @@ func (s *SQL) runNow() Effect {
 	return Effect{Jobs: []Job{s.run(t, s.door, rowsAtOnce, asked), s.loadCatalog()}}
 }
 
+// takes is focus for the pointer.
+func (s *SQL) takes(p sqlPane) func() bool {
+	return func() bool {
+		had := s.pane == p
+		if !had {
+			s.focus(p)
+		}
+		return had
+	}
+}
+
 // focus goes to a pane.
 func (s *SQL) focus(p sqlPane) {
 	s.pane, s.editing = p, p == editorPane
@@ -494,6 +505,7 @@ func (s *SQL) Draw(v canvas.View) {
 	}
 	rule(main, 0, 0, main.W, s.Crumb(), "ctrl+r run", s.pane == editorPane)
 	ed := main.Sub(0, 1, main.W, h)
+	focusable(ed, s.takes(editorPane))
 	s.ed.Draw(ed, widget.Numbers, s.editing, nil)
 	if s.ed.Text() == "" && !s.editing {
 		ed.Put(5, 0, "i starts typing", canvas.Muted)
@@ -543,6 +555,8 @@ func (s *SQL) drawResult(v canvas.View) {
 			marks = nil
 		}
 		s.grid.marks = marks
+		focusable(v, s.takes(resultPane))
+		s.grid.click(body, s.takes(resultPane))
 		s.grid.Draw(body, s.pane == resultPane)
 	case s.sh.Bench == nil:
 		empty(body, "No lab is open. Press 4 outside of the editor (esc) to choose one.")

@@ -207,6 +207,8 @@ func (s *SQL) drawCatalog(v canvas.View) {
 		note = s.cat.Shown(len(rows))
 	}
 	rule(v, 0, 0, v.W, "catalog", note, focused)
+	focusable(v, s.takes(catalogPane))
+	clickRows(v, 1, to-from, &s.cat, from, s.takes(catalogPane))
 	for i := from; i < to; i++ {
 		y := 1 + i - from
 		r := rows[i]
