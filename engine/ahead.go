@@ -100,8 +100,8 @@ func (d *driver) adopt(ctx context.Context) error {
 }
 
 // readAheadFrom is how many rows a batch must have for the next one to be read while it commits: handing less over to
-// other cores takes as long as reading it.
-const readAheadFrom = 1 << 15
+// other cores takes as long as reading it. Tests change it.
+var readAheadFrom = int64(1 << 15)
 
 // readAhead begins to read the batch that ahead has planned, which is to run with these watermarks, in the time that
 // the running one takes to commit. It does so where reading has no effect that anybody sees, see sources.Repeatable.

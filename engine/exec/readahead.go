@@ -143,7 +143,8 @@ func (r *run) takeInput(name string, o inputReader, inOrder bool) error {
 			r.p.meter.of(r.p, r.p.stateful[0]).exchange.Add(held)
 			return nil
 		}
-		clear(r.task.Counters.ScanRows) // it is read anew, with the memory that the batch before has given back
+		clear(r.task.Counters.ScanRows)
+		clear(r.task.Counters.EventTimes) // it is read anew, with the memory that the batch before has given back
 	}
 	n, read, err := o.openInput(r)
 	if err != nil {
