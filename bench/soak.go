@@ -28,6 +28,9 @@ func probeSoak(ctx context.Context, p Probing) ([]Figure, error) {
 	if length == 0 {
 		length = soakFor
 	}
+	if length < 2*time.Minute {
+		return nil, errors.New("a soak takes two minutes at least")
+	}
 	s, err := engine.NewSession(engine.Config{Dir: p.Scratch})
 	if err != nil {
 		return nil, err
@@ -56,7 +59,8 @@ func probeSoak(ctx context.Context, p Probing) ([]Figure, error) {
 		runs = append(runs, q)
 	}
 	var resident, live, behind []float64
-	var settled, disk []float64 // one for each part of the time
+	var settled, disk []float64 // one for each part of the time, as live
+	var at []time.Duration      // when
 	began := time.Now()
 	tick := time.NewTicker(soakEvery)
 	defer tick.Stop()
@@ -74,7 +78,8 @@ func probeSoak(ctx context.Context, p Probing) ([]Figure, error) {
 		}
 		m := takeMemory()
 		behind = append(behind, soakBehind(runs, time.Since(began)))
-		if int(soakParts*time.Since(began)/length) > len(settled) {
+		if now := time.Since(began); len(at) == 0 || now-at[len(at)-1] >= length/soakParts {
+			at = append(at, now)
 			// What waits for the collector depends on when it came by last, by half of all memory; a leak does not.
 			debug.FreeOSMemory()
 			after := takeMemory()
@@ -93,13 +98,23 @@ func probeSoak(ctx context.Context, p Probing) ([]Figure, error) {
 	for _, q := range runs {
 		rows += q.Snapshot().TotalRows
 	}
-	if len(settled) < soakParts-1 {
-		return nil, errors.New("a soak takes two minutes at least")
-	}
 	// Medians, since the database holds some hundred megabytes for a second or two when it merges tables: a look that
 	// falls into that says nothing of what stays.
-	second := func(v []float64) float64 { return middle(v[len(v)/6 : len(v)/3]) }
-	last := func(v []float64) float64 { return middle(v[len(v)-len(v)/6:]) }
+	part := func(v []float64, sixth int) float64 {
+		var in []float64
+		for i := range v {
+			when := time.Duration(float64(length) * float64(i) / float64(len(v)))
+			if len(v) == len(at) {
+				when = at[i]
+			}
+			if min(5, int(6*when/length)) == sixth {
+				in = append(in, v[i])
+			}
+		}
+		return middle(in)
+	}
+	second := func(v []float64) float64 { return part(v, 1) }
+	last := func(v []float64) float64 { return part(v, 5) }
 	return []Figure{
 		{Name: "resident after a collection, without mapped files, median of the last sixth ÷ of the second", Value: last(settled) / second(settled), Target: 1.05},
 		{Name: "resident after a collection, without mapped files, last sixth", Value: last(settled), Unit: "MiB"},
