@@ -75,7 +75,8 @@ func probeOpen(ctx context.Context, p Probing) ([]Figure, error) {
 	}
 	slices.Sort(ratios)
 	return []Figure{
-		{Name: fmt.Sprintf("open ÷ headless, median of %d pairs", len(ratios)), Value: middle(ratios), Target: 0.98, AtLeast: true},
+		{Name: "open ÷ headless", Value: middle(ratios), Target: 0.98, AtLeast: true},
+		{Name: "pairs of which it is the median", Value: float64(len(ratios))},
 		{Name: "a quarter of the pairs is below", Value: ratios[len(ratios)/4]},
 		{Name: "a quarter is above", Value: ratios[len(ratios)-1-len(ratios)/4]},
 		{Name: "CPU seconds a row, open ÷ headless", Value: middle(costs)},
