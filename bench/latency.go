@@ -202,7 +202,7 @@ queries:
 			_, _, err = t.Wait(0, 20*time.Second, func(s string) bool { return strings.Contains(s, "1,200,000") })
 		}
 		more(&state, "\r", " of 1,200,000")
-		more(&last, "G", "–1,200,000 of 1,200,000")
+		more(&last, "G", "1199999") // the place is told before its rows
 		if err == nil {
 			err = t.Press("/")
 		}
