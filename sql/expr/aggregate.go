@@ -66,6 +66,7 @@ func aggregateFunctions() []Function {
 func finishAggregate(c *Call, build func(c *Call) (*AggregateCall, error)) (*AggregateCall, error) {
 	switch c.Name {
 	case "first", "first_value", "any_value", "last", "last_value":
+	case "collect_list", "collect_set", "array_agg": // which skip NULL anyway
 	default:
 		if c.IgnoreNulls {
 			return nil, unsupportedSyntax(c, "IGNORE NULLS")
@@ -674,4 +675,11 @@ func resultOfRefs(t types.DataType, r *columnar.Records, off int, groups []uint3
 	}
 	a.Finish()
 	return nil
+}
+
+// printedAs is an expression that only errors print, as text.
+func printedAs(text string, t types.DataType) Expr {
+	l := NullLit(t)
+	l.Text = text
+	return l
 }

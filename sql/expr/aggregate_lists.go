@@ -94,8 +94,15 @@ func buildListAgg(c *Call) (*AggregateCall, error) {
 	}
 	var sep []byte
 	if len(c.Args) == 2 {
+		parts := shown
+		for _, o := range c.WithinGroup {
+			parts = append(parts, printedAs(orderingText([]Ordering{o}, false), o.Child.Type()))
+		}
+		if k := c.Args[1].Type().Kind; out.Kind == types.Binary && k == types.String || out.Kind == types.String && k == types.Binary {
+			return nil, diffTypes("listagg", aggText("listagg", parts, c.Distinct), []Expr{x, c.Args[1]}, false)
+		}
 		if !Foldable(c.Args[1]) {
-			return nil, nonFoldable(text, "`delimiter`", quoted(out.SQL()), c.Args[1])
+			return nil, nonFoldable(aggText("listagg", parts, c.Distinct), "`delimiter`", quoted(out.SQL()), c.Args[1])
 		}
 		l, err := Const(CastTo(c.Args[1], out, c.Conf), c.Conf)
 		if err != nil {
@@ -109,11 +116,15 @@ func buildListAgg(c *Call) (*AggregateCall, error) {
 	ts := []types.DataType{out}
 	order := append([]Ordering{}, c.WithinGroup...)
 	if c.Distinct {
+		var by []string
+		differs := false
 		for _, o := range order {
-			if o.Child.String() != c.Args[0].String() {
-				return nil, errs.New("INVALID_WITHIN_GROUP_EXPRESSION.MISMATCH_WITH_DISTINCT_INPUT", "funcName", "`listagg`",
-					"funcArg", quoted(c.Args[0].String()), "orderingExpr", quoted(o.Child.String()))
-			}
+			by = append(by, quoted(o.Child.String()))
+			differs = differs || o.Child.String() != c.Args[0].String()
+		}
+		if differs {
+			return nil, errs.New("INVALID_WITHIN_GROUP_EXPRESSION.MISMATCH_WITH_DISTINCT_INPUT", "funcName", "`listagg`",
+				"funcArg", quoted(c.Args[0].String()), "orderingExpr", strings.Join(by, ", "))
 		}
 	}
 	// Orderings by the value itself need no column of their own, which DISTINCT relies on.
@@ -536,7 +547,7 @@ func buildMode(c *Call) (*AggregateCall, error) {
 			return nil, errs.New("INVALID_WITHIN_GROUP_EXPRESSION.DISTINCT_UNSUPPORTED", "funcName", "`mode`")
 		}
 		if len(c.WithinGroup) != 1 {
-			return nil, errs.New("INVALID_WITHIN_GROUP_EXPRESSION.WRONG_NUM_ORDERINGS", "funcName", "`mode`",
+			return nil, errs.New("INVALID_WITHIN_GROUP_EXPRESSION.WRONG_NUM_ORDERINGS", "funcName", "`Mode`",
 				"expectedNum", 1, "actualNum", len(c.WithinGroup))
 		}
 		o := c.WithinGroup[0]
@@ -563,11 +574,12 @@ func buildMode(c *Call) (*AggregateCall, error) {
 			if l == nil {
 				return nil, nonFoldable(text, "`deterministic`", `"BOOLEAN"`, c.Args[1])
 			}
-			if l.Type().Kind != types.Boolean {
-				return nil, WrongType(aggText("mode", c.Args, c.Distinct), 1, `"BOOLEAN"`, c.Args[1])
-			}
 			if l.Value.IsNull(0) {
-				return nil, unexpectedNull(aggText("mode", c.Args, c.Distinct), "`deterministic`")
+				return nil, unexpectedNull(c.Args[1].String(), "`deterministic`")
+			}
+			if l.Type().Kind != types.Boolean {
+				return nil, errs.New("UNEXPECTED_INPUT_TYPE", "functionName", "`mode`", "paramIndex", "second",
+					"requiredType", quoted("BOOLEAN"), "inputSql", quoted(c.Args[1].String()), "inputType", quoted(c.Args[1].Type().SQL()))
 			}
 			if l.Value.Bool(0) {
 				ties = -1

@@ -667,14 +667,10 @@ func (d *decimalOp) kernel(ctx *EvalContext, dst *columnar.Vec, args []*columnar
 		if d.a.op == "div" {
 			d.scaled(v, w)
 			d.z.Quo(&d.x, &d.y)
-			if !d.z.IsInt64() {
-				if d.a.conf.ANSI {
-					return overflowError("Overflow in integral divide", "try_divide")
-				}
-				SetNull(dst, i)
-				continue
+			dst.I64[i] = d.z.Int64() // the low bits of what is longer, as Spark's
+			if !d.z.IsInt64() && d.z.Sign() < 0 {
+				dst.I64[i] = -int64(new(big.Int).Abs(&d.z).Uint64())
 			}
-			dst.I64[i] = d.z.Int64()
 			continue
 		}
 		n, ok := d.fast(v, w)

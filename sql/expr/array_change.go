@@ -119,6 +119,9 @@ func buildArrayJoin(c *Call) (Expr, error) {
 	}
 	text := c.Text()
 	t := call.Args[0].Type()
+	if !t.Elem.IsAtomic() && t.Elem.Kind != types.Null {
+		return nil, WrongType(text, 0, `"ARRAY<STRING>"`, call.Args[0])
+	}
 	call.Args[0] = CastTo(call.Args[0], types.ArrayOf(tString, t.ContainsNull), c.Conf)
 	for i := 1; i < len(call.Args); i++ {
 		if err := call.need(text, i, tString); err != nil {

@@ -73,6 +73,9 @@ func setBuilder(name string) func(c *Call) (Expr, error) {
 			return nil, errs.New("DATATYPE_MISMATCH.BINARY_ARRAY_DIFF_TYPES", "sqlExpr", quoted(c.Text()), "functionName", types.Quote(name),
 				"arrayType", `"ARRAY"`, "leftType", quoted(a.SQL()), "rightType", quoted(b.SQL()))
 		}
+		if !Orderable(t) {
+			return nil, invalidOrdering(c, c.Text(), *t.Elem)
+		}
 		args := CastAll(c.Args, t, c.Conf)
 		out := t
 		if name == "arrays_overlap" {
@@ -149,7 +152,7 @@ func extremeBuilder(sign int) func(c *Call) (Expr, error) {
 		}
 		t := call.Args[0].Type()
 		if !Orderable(t) {
-			return nil, invalidOrdering(c, c.Text(), t)
+			return nil, invalidOrdering(c, c.Text(), *t.Elem)
 		}
 		s := Strict(c.Name, *t.Elem, call.Args, c.Text(), nil)
 		s.Null = true
@@ -202,6 +205,9 @@ func buildSortArray(c *Call) (Expr, error) {
 	t := call.Args[0].Type()
 	if !Orderable(t) {
 		return nil, invalidOrdering(c, text, t)
+	}
+	if order := call.Args[1]; order.Type().Kind == types.String { // no text is taken for true or false here
+		return nil, WrongType(text, 1, `"BOOLEAN"`, order)
 	}
 	if err := call.need(text, 1, tBoolean); err != nil {
 		return nil, err

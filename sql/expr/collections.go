@@ -53,7 +53,10 @@ func collectionFunctions() []Function {
 	})))
 	add(fn("array_distinct(array)", "The elements without repetitions.", func(c *Call) (Expr, error) {
 		e, err := arrayToArray(false, nil)(c)
-		if s, ok := e.(*Scalar); ok {
+		if s, ok := e.(*Scalar); ok && err == nil {
+			if !Orderable(s.Type()) {
+				return nil, invalidOrdering(c, c.Text(), *s.Type().Elem)
+			}
 			s.Kernel = nil
 			s.Fresh = func() Kernel {
 				var set valueSet

@@ -259,6 +259,12 @@ func comparisonName(text string, l, r Expr) string {
 }
 
 func comparisonType(lt, rt types.DataType, conf Conf) (types.DataType, bool) {
+	if conf.ANSI && (lt.Kind == types.Array || lt.Kind == types.Struct) && lt.Kind == rt.Kind {
+		return nested(lt, rt, func(a, b types.DataType) (types.DataType, bool) { // no text, and nothing wider than both
+			t, ok := tightestCommon(a, b)
+			return t, ok && !widened(a, b, t)
+		})
+	}
 	if conf.ANSI {
 		return CommonType(lt, rt)
 	}

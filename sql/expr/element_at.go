@@ -29,6 +29,9 @@ func elementSearch(contains bool) func(c *Call) (Expr, error) {
 		if err := call.sameElement(1); err != nil {
 			return nil, err
 		}
+		if t := call.Args[0].Type(); !Orderable(t) {
+			return nil, invalidOrdering(c, text, *t.Elem)
+		}
 		if !contains {
 			return Strict("array_position", tBigInt, call.Args, text, i64Rows(func(r *row) (int64, error) {
 				v, from, to := r.elements(0)

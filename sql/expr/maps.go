@@ -98,7 +98,7 @@ func buildMap(c *Call) (Expr, error) {
 	if !ok {
 		return nil, errs.New("DATATYPE_MISMATCH.CREATE_MAP_VALUE_DIFF_TYPES", "sqlExpr", quoted(text), "functionName", "`map`", "dataType", typeList(vs, true))
 	}
-	if containsKind(kt, types.Map) {
+	if containsKind(kt, types.Map) || containsKind(kt, types.Variant) {
 		return nil, errs.New("DATATYPE_MISMATCH.INVALID_MAP_KEY_TYPE", "sqlExpr", quoted(text), "keyType", quoted(kt.SQL()))
 	}
 	var args []Expr
@@ -215,6 +215,11 @@ func buildMapConcat(c *Call) (Expr, error) {
 		t, ok = CommonTypeAll(c.Args, c.Conf)
 		for _, a := range c.Args {
 			ok = ok && a.Type().Kind == types.Map
+		}
+		for _, a := range c.Args { // a text that becomes a number may be NULL, which no key is
+			if ok && a.Type().Key.Kind == types.String && t.Key.Kind != types.String {
+				return nil, diffTypes("map_concat", text, c.Args, false)
+			}
 		}
 		if !ok {
 			l := make([]string, len(c.Args))

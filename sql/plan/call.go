@@ -269,6 +269,14 @@ func (x *resolver) aggregate(f *sql.FuncCall, name string) expr.Expr {
 			x.fail(f, "INVALID_AGGREGATE_FILTER.CONTAINS_AGGREGATE", "filterExpr", `"`+call.Filter.String()+`"`, "aggExpr", `"`+firstAggregate(call.Filter).String()+`"`)
 		}
 	}
+	if e := call.Filter; e != nil {
+		switch {
+		case hasWindow(e):
+			x.fail(f, "INVALID_AGGREGATE_FILTER.CONTAINS_WINDOW_FUNCTION", "filterExpr", `"`+e.String()+`"`, "windowExpr", `"`+firstWindow(e).String()+`"`)
+		case !expr.Deterministic(e):
+			x.fail(f, "INVALID_AGGREGATE_FILTER.NON_DETERMINISTIC", "filterExpr", `"`+e.String()+`"`)
+		}
+	}
 	if len(f.WithinGroup) > 0 {
 		call.WithinGroup = x.orderings(f.WithinGroup)
 	}
@@ -293,6 +301,16 @@ func (x *resolver) aggregate(f *sql.FuncCall, name string) expr.Expr {
 	x.a.spans[c] = f.Span
 	x.place(f, c)
 	return c
+}
+
+func firstWindow(e expr.Expr) (out expr.Expr) {
+	expr.Walk(e, func(k expr.Expr) bool {
+		if _, ok := k.(*WindowCall); ok && out == nil {
+			out = k
+		}
+		return out == nil
+	})
+	return out
 }
 
 func firstAggregate(e expr.Expr) (out expr.Expr) {

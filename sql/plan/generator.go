@@ -32,6 +32,16 @@ func (x *resolver) generator(f *sql.FuncCall) expr.Expr {
 	if params := generatorParams[kind]; params != nil {
 		f = x.byPlace(f, name, params, 1)
 	}
+	switch {
+	case name == "variant_explode" || name == "variant_explode_outer":
+		if x.generators && x.lateral {
+			x.fail(f, "NOT_A_SCALAR_FUNCTION", "functionName", types.Quote(name))
+		}
+	case f.Distinct:
+		x.fail(f, "INVALID_SQL_SYNTAX.FUNCTION_WITH_UNSUPPORTED_SYNTAX", "prettyName", types.Quote(name), "syntax", "DISTINCT")
+	case f.Filter != nil:
+		x.fail(f, "INVALID_SQL_SYNTAX.FUNCTION_WITH_UNSUPPORTED_SYNTAX", "prettyName", types.Quote(name), "syntax", "FILTER CLAUSE")
+	}
 	y := *x
 	y.generators = false
 	var args []expr.Expr
@@ -46,7 +56,7 @@ func (x *resolver) generator(f *sql.FuncCall) expr.Expr {
 		}
 	}
 	wrong := func(required string) {
-		text := strings.Replace(g.text, "explode_outer(", "explode(", 1)
+		text := strings.Replace(strings.Replace(g.text, "explode_outer(", "explode(", 1), "inline_outer(", "inline(", 1)
 		x.fail(f, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "sqlExpr", `"`+text+`"`, "paramIndex", "first",
 			"requiredType", required, "inputSql", `"`+args[0].String()+`"`, "inputType", `"`+args[0].Type().SQL()+`"`)
 	}

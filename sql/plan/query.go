@@ -435,6 +435,9 @@ func (a *analyzer) values(v *sql.Values, aliases []string) Node {
 			if r, ok := row[0].(*sql.RowExpr); ok {
 				list = r.Items
 			}
+			if f, ok := row[0].(*sql.FuncCall); ok && functionName(f.Name) == "struct" && len(f.Args) > 0 && !f.Distinct {
+				list = f.Args // struct(a, b) is another way to write a row
+			}
 		}
 		if width < 0 {
 			width = len(list)

@@ -330,6 +330,9 @@ func (a *analyzer) joinWith(left *scope, j *sql.Join, outer *scope) *scope {
 	}
 	right := a.relation(j.Right, outer)
 	using := j.Using
+	if j.Natural && j.Kind == sql.CrossJoin {
+		a.fail(a.joinPlace(j), "INCOMPATIBLE_JOIN_TYPES", "joinType1", "NATURAL", "joinType2", "CROSS")
+	}
 	if j.Natural {
 		for _, c := range left.cols {
 			for _, d := range right.cols {

@@ -22,6 +22,8 @@ type resolver struct {
 	aliases []*item
 	// outputFirst lets aliases win over columns, as in ORDER BY.
 	outputFirst bool
+	// having lets aliases win outside of aggregates.
+	having bool
 	// outputOnly hides the scope's columns (ORDER BY over DISTINCT).
 	outputOnly            bool
 	generators            bool // allowed at the top
@@ -403,9 +405,18 @@ func (x *resolver) name(n *sql.Name) expr.Expr {
 			return x.fields(n, x.lambdas[i], n.Parts[1:])
 		}
 	}
-	if x.outputFirst {
+	if x.outputFirst || x.having && !x.inAggregate {
 		if e := x.alias(n); e != nil {
 			return e
+		}
+	}
+	if x.outputOnly && len(n.Parts) > 1 { // by the name of the relation that an item came from
+		if e := x.column(n, x.sc); e != nil {
+			for _, it := range x.aliases {
+				if it.e != nil && identity(it.e) == identity(e) {
+					return e
+				}
+			}
 		}
 	}
 	if !x.outputOnly {

@@ -59,7 +59,9 @@ func (a *analyzer) selectOver(sc *scope, s *sql.Select, q *sql.Query) Node {
 		if s.GroupBy == nil && !anyItem(items, hasAggregate) && a.fails(func() { z := y; z.expr(s.Having) }) {
 			a.fail(s, "MISSING_GROUP_BY") // Spark looks at the clause before its columns
 		}
+		y.having = true
 		b.having = y.expr(s.Having)
+		y.having = false
 		b.havingAt = s.Having
 	}
 	if s.Qualify != nil {

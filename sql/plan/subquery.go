@@ -775,6 +775,9 @@ func (a *analyzer) lateralJoin(r sql.Relation, j *sql.Join, left *scope, outer *
 	if kind != Inner && kind != LeftOuter {
 		a.fail(a.joinPlace(j), "INVALID_LATERAL_JOIN_TYPE", "joinType", string(j.Kind))
 	}
+	if len(j.Using) > 0 {
+		a.fail(r, "UNSUPPORTED_FEATURE.LATERAL_JOIN_USING")
+	}
 	if t, ok := r.(*sql.TableFunc); ok {
 		x := &resolver{a: a, sc: left, generators: true}
 		if g := x.generator(t.Func); g != nil {
