@@ -24,6 +24,16 @@ func (p *parser) query() *Query {
 	return q
 }
 
+// queryInBrackets reports whether a bracket opens a query, and no list of names that only begins with its word.
+func (p *parser) queryInBrackets() bool {
+	switch p.word(1) {
+	case "SELECT", "FROM", "VALUES", "TABLE", "WITH":
+		after := p.at(2)
+		return after != "," && after != ")"
+	}
+	return false
+}
+
 func (p *parser) with(q *Query) {
 	at := p.next().Span
 	q.Recursive = p.isKw("RECURSIVE") && p.isName(1) && p.word(1) != "AS" && p.kw("RECURSIVE")
@@ -31,7 +41,7 @@ func (p *parser) with(q *Query) {
 	p.list(func() {
 		s := p.start()
 		c := CTE{Name: p.plainName()}
-		if p.isSym("(") {
+		if p.isSym("(") && !p.queryInBrackets() {
 			c.Columns = p.names()
 		}
 		if p.kw("MAX", "RECURSION", "LEVEL") {

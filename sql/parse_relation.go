@@ -83,7 +83,8 @@ func (p *parser) joinHead() *Join {
 		if p.word(1) == "JOIN" {
 			p.extra()
 		}
-		if p.i == at+1 && outer && p.isName(0) && !p.clauseAhead() {
+		sure := outer || j.Kind == CrossJoin || p.word(-1) == "INNER" || p.word(-1) == "NATURAL" // the word is no alias
+		if p.i == at+1 && sure && p.isName(0) && !p.clauseAhead() {
 			p.missing("JOIN")
 		}
 		p.unexpected("JOIN")

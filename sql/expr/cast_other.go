@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"strconv"
+	"time"
 
 	"streamlab/columnar"
 	"streamlab/errs"
@@ -360,12 +361,10 @@ func castFromVariant(to types.DataType, p castPolicy) caster {
 		}}
 	}
 	text := columnar.NewVec(types.Of(types.String), 0)
-	inner := newCaster(types.Of(types.String), to, p)
-	if to.IsIntegral() {
-		legacy := p
-		legacy.ansi, legacy.try = false, false
-		inner = newCaster(types.Of(types.String), to, legacy)
-	}
+	// What cannot be cast comes out as NULL, and is an error with or without ANSI.
+	lenient := p
+	lenient.ansi, lenient.try = false, false
+	inner := newCaster(types.Of(types.String), to, lenient)
 	return caster{run: func(ctx *EvalContext, dst, src *columnar.Vec, sel columnar.Sel) error {
 		text.Reset(types.Of(types.String), dst.Len)
 		keep := make([]int32, 0, sel.N)
@@ -382,17 +381,46 @@ func castFromVariant(to types.DataType, p castPolicy) caster {
 				} else {
 					text.Data = append(text.Data, b[1:len(b)-1]...)
 				}
+			} else if to.Kind == types.Binary && !p.try {
+				return errs.New("INVALID_VARIANT_CAST", "value", string(b), "dataType", quoted(to.SQL()))
 			} else {
-				text.Data = append(text.Data, b...)
+				text.Data = appendPlainVariant(text.Data, b, to)
 			}
 			text.Off[i+1] = int32(len(text.Data))
 			keep = append(keep, int32(i))
 		}
 		closeGaps(text)
-		err := inner.run(ctx, dst, text, columnar.Sel{Idx: keep, N: len(keep)})
-		if e := errs.As(err); e != nil && e.Condition == "CAST_INVALID_INPUT" {
-			return errs.New("INVALID_VARIANT_CAST", "value", e.Params["expression"], "dataType", quoted(to.SQL()))
+		if err := inner.run(ctx, dst, text, columnar.Sel{Idx: keep, N: len(keep)}); err != nil || p.try {
+			return err
 		}
-		return err
+		for _, i := range keep {
+			if dst.IsNull(int(i)) {
+				return errs.New("INVALID_VARIANT_CAST", "value", string(src.Bytes(int(i))), "dataType", quoted(to.SQL()))
+			}
+		}
+		return nil
 	}}
+}
+
+// appendPlainVariant appends a number or boolean as the text that a cast to the type reads: numbers are false where
+// they are 0 and seconds of a TIMESTAMP, booleans are 1 and 0, and neither is a date.
+func appendPlainVariant(dst, b []byte, to types.DataType) []byte {
+	word := b[0] == 't' || b[0] == 'f'
+	n, err := strconv.ParseFloat(string(b), 64)
+	switch {
+	case to.Kind == types.String, word && to.Kind == types.Boolean:
+		return append(dst, b...)
+	case word && to.IsNumeric():
+		if b[0] == 't' {
+			return append(dst, '1')
+		}
+		return append(dst, '0')
+	case err == nil && to.Kind == types.Boolean:
+		return strconv.AppendBool(dst, n != 0)
+	case err == nil && to.Kind == types.Timestamp:
+		return append(time.UnixMicro(int64(n*1e6)).UTC().AppendFormat(dst, "2006-01-02 15:04:05.999999"), 'Z')
+	case to.IsNumeric():
+		return append(dst, b...)
+	}
+	return append(dst, '?') // is none of these types
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"strings"
 
 	"streamlab/sql"
@@ -329,7 +330,9 @@ func (a *analyzer) rangeOf(f *sql.FuncCall) Node {
 		r.Step = v[2]
 	}
 	if len(v) > 3 {
-		r.Parts = int(v[3])
+		if r.Parts = int(v[3]); r.Parts <= 0 {
+			a.fail(f, "UNSUPPORTED_FEATURE", "feature", "a range in "+fmt.Sprint(r.Parts)+" partitions")
+		}
 	}
 	if r.Step == 0 {
 		a.fail(f, "FAILED_FUNCTION_CALL", "funcName", "`range`")

@@ -160,6 +160,9 @@ func (x *resolver) groupKey(e sql.Expr, items []*item) expr.Expr {
 		y.aliases = items
 	}
 	k := y.expr(e)
+	if t := k.Type(); t.Kind == types.Variant {
+		x.fail(e, "GROUP_EXPRESSION_TYPE_IS_NOT_ORDERABLE", "sqlExpr", `"`+k.String()+`"`, "dataType", `"`+t.SQL()+`"`)
+	}
 	if hasAggregate(k) {
 		var agg expr.Expr = k
 		expr.Walk(k, func(z expr.Expr) bool {

@@ -333,6 +333,9 @@ func (a *analyzer) joinWith(left *scope, j *sql.Join, outer *scope) *scope {
 	if j.Natural && j.Kind == sql.CrossJoin {
 		a.fail(a.joinPlace(j), "INCOMPATIBLE_JOIN_TYPES", "joinType1", "NATURAL", "joinType2", "CROSS")
 	}
+	if j.Natural && (j.Kind == sql.LeftSemi || j.Kind == sql.LeftAnti) {
+		a.fail(a.joinPlace(j), "UNSUPPORTED_FEATURE", "feature", "NATURAL "+string(j.Kind)+" JOIN")
+	}
 	if j.Natural {
 		for _, c := range left.cols {
 			for _, d := range right.cols {

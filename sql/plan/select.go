@@ -464,6 +464,10 @@ func (b *block) finish(isDistinct bool) Node {
 	var out Node = newProject(n, es, names)
 	if isDistinct {
 		for _, f := range out.Schema() {
+			if f.Type.Kind == types.Variant {
+				b.a.fail(b.at, "UNSUPPORTED_FEATURE.SET_OPERATION_ON_VARIANT_TYPE",
+					"colName", types.Quote(f.Name), "dataType", `"`+f.Type.SQL()+`"`)
+			}
 			if holdsMap(f.Type) {
 				b.a.fail(b.at, "UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE",
 					"colName", types.Quote(f.Name), "dataType", `"`+f.Type.SQL()+`"`)
