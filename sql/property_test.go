@@ -84,7 +84,7 @@ func drawQuery(t *rapid.T) string {
 
 func TestFormattedStatementsReadBack(t *testing.T) {
 	read := 0
-	for range 15 { // a run of rapid is 100 cases
+	for runs := 0; read < 1000 && runs < 300; runs++ { // a run of rapid is 100 cases, or what -short leaves of them
 		rapid.Check(t, func(r *rapid.T) {
 			text := drawQuery(r)
 			first, err := ParseStatement(text)
