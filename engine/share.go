@@ -8,6 +8,7 @@ import (
 	"streamlab/columnar"
 	"streamlab/sources"
 	"streamlab/sql/plan"
+	"streamlab/sql/types"
 )
 
 // ShareReads lets queries that are going to run read their common sources once (architecture.md 15 g): a
@@ -17,6 +18,7 @@ import (
 func (s *Session) ShareReads(frames []*DataFrame, apart map[string]bool) {
 	type use struct {
 		open    *opening
+		schema  types.Schema
 		queries int
 		all     bool
 		columns map[int]bool
@@ -36,7 +38,7 @@ func (s *Session) ShareReads(frames []*DataFrame, apart map[string]bool) {
 				}
 				u := uses[sc.Stream.ID]
 				if u == nil {
-					u = &use{open: o, columns: map[int]bool{}}
+					u = &use{open: o, schema: sc.Stream.Schema(), columns: map[int]bool{}}
 					uses[sc.Stream.ID] = u
 				}
 				if !seen[sc.Stream.ID] {
@@ -67,7 +69,7 @@ func (s *Session) ShareReads(frames []*DataFrame, apart map[string]bool) {
 			}
 			sort.Ints(columns)
 		}
-		u.open.shared = sources.NewShared(columns, u.queries)
+		u.open.shared = sources.NewShared(u.schema, columns, u.queries)
 	}
 }
 

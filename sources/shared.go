@@ -2,48 +2,54 @@ package sources
 
 import (
 	"context"
+	"iter"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"streamlab/columnar"
+	"streamlab/errs"
+	"streamlab/sql/types"
 )
 
-// Keyed is implemented by partitions whose rows are told by a key: two partitions with equal keys give equal
-// batches, cut at the same rows, for as long as the source holds them. "" is a partition that must be read
-// for itself, because reading it has effects (counters) or because what it holds may change.
+// Keyed is implemented by partitions whose rows are told by a key: two partitions with equal keys give equal rows in
+// the same order, for as long as the source holds them. "" is a partition that must be read for itself, because
+// reading it has effects (counters) or because what it holds may change.
 type Keyed interface{ ContentKey() string }
 
 // sharedBytes bounds what a Shared keeps; what has been read longest ago goes first.
 const sharedBytes = 64 << 20
 
-// patience is how long a reader waits for the one it follows before it reads on by itself.
-const patience = 100 * time.Millisecond
+// turn is how many blocks are read before those that wait for them are told.
+const turn = 8
 
 // Shared is one physical read for several queries of one source. Each query has a source and offsets of its
-// own; what they have in common are partitions with equal keys, which are read by the query that comes first
-// and kept until the others have had them. Nothing of this is in a checkpoint, and a query that is behind or
+// own; what they have in common are partitions with equal keys, whose rows are kept until all of them have had them.
+// A partition is read on by whichever query is first to want more of it, so that none waits for what another does
+// with its rows. Texts are numbered once for all. Nothing of this is in a checkpoint, and a query that is behind or
 // ahead of the others only reads for itself. Safe for concurrent use.
 type Shared struct {
-	columns []int // the columns that any of the queries needs, ascending; nil is all
+	schema  types.Schema // of the source
+	columns []int        // the columns that any of the queries needs, ascending; nil is all
 	readers int
+	words   []columnar.Dictionary // by column of the source
 
 	mu      sync.Mutex
 	entries map[string]*sharedRead
 	oldest  []*sharedRead
 	bytes   int64
 	began   int64
+	free    []*block
 
 	reads, hits atomic.Int64
 }
 
-// NewShared makes a shared read for a number of queries that need the columns (ascending positions, nil is
-// all of them) between them.
-func NewShared(columns []int, readers int) *Shared {
-	return &Shared{columns: columns, readers: readers, entries: map[string]*sharedRead{}}
+// NewShared makes a shared read of a source with a schema for a number of queries that need the columns (ascending
+// positions, nil is all of them) between them.
+func NewShared(schema types.Schema, columns []int, readers int) *Shared {
+	return &Shared{schema: schema, columns: columns, readers: readers, words: make([]columnar.Dictionary, len(schema)),
+		entries: map[string]*sharedRead{}}
 }
 
 // together is how far apart queries may start and still count as started at one time.
@@ -98,16 +104,30 @@ func positions(have, need []int) []int {
 	return out
 }
 
-// sharedRead is the batches of one partition, as far as they were read.
-type sharedRead struct {
-	key string
+// block is some rows.
+type block struct {
+	cols  []*columnar.Vec
+	codes []columnar.Coded
+	n     int
+	bytes int64
+	own   bool // the memory is the block's
+}
 
-	mu      sync.Mutex
-	list    []arrow.RecordBatch
+// sharedRead is the rows of one partition, as far as they were read.
+type sharedRead struct {
+	key     string
+	list    []*block
+	first   int // blocks that were there before list
 	bytes   int64
 	state   readState
-	changed chan struct{} // closed and replaced when list or state changes
+	busy    bool                         // somebody reads on
+	next    func() (*block, error, bool) // nil before the first turn
+	stop    func()
+	cancel  func()
+	changed chan struct{} // closed and replaced when something changes
 	had     int           // queries that have read it to the end
+	inside  int           // queries that are at it
+	lost    bool          // rows were given to somebody who may keep them
 }
 
 type readState uint8
@@ -115,59 +135,61 @@ type readState uint8
 const (
 	reading readState = iota
 	whole
-	given // up: whoever follows reads for itself
+	given // up: whoever wants more reads for itself
 )
 
-// begin finds the read of a key; lead is true for the caller that has to do it.
-func (s *Shared) begin(key string) (e *sharedRead, lead bool) {
+// enter finds the read of a key; made is true for the caller that begins it. Whoever enters has to leave.
+func (s *Shared) enter(key string) (e *sharedRead, made bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e, ok := s.entries[key]; ok {
-		return e, false
+	e, ok := s.entries[key]
+	if !ok {
+		e = &sharedRead{key: key, changed: make(chan struct{})}
+		s.entries[key] = e
+		s.oldest = append(s.oldest, e)
 	}
-	e = &sharedRead{key: key, changed: make(chan struct{})}
-	s.entries[key] = e
-	s.oldest = append(s.oldest, e)
-	return e, true
+	e.inside++
+	return e, !ok
 }
 
-// add keeps one more batch; false if the read has become too large to keep.
-func (s *Shared) add(e *sharedRead, rb arrow.RecordBatch) bool {
-	n := sizeOf(rb)
-	e.mu.Lock()
-	e.list = append(e.list, rb)
-	e.bytes += n
-	large := e.bytes > sharedBytes/2
-	e.wake()
-	e.mu.Unlock()
+// leave ends what enter began. A read that nobody is at any more is not gone on with.
+func (s *Shared) leave(e *sharedRead) {
 	s.mu.Lock()
-	s.bytes += n
-	for s.bytes > sharedBytes && len(s.oldest) > 0 && s.oldest[0] != e {
-		s.drop(s.oldest[0])
+	e.inside--
+	var stop func()
+	if e.inside == 0 && e.state == reading {
+		stop = e.end(given)
+		s.drop(e)
 	}
+	s.recycle(e)
 	s.mu.Unlock()
-	return !large
+	if stop != nil {
+		stop()
+	}
 }
 
-// wake tells the followers; the caller holds mu.
+// end gives what has to be called, without the lock, to end the reading.
+func (e *sharedRead) end(state readState) (stop func()) {
+	e.state = state
+	next, cancel := e.stop, e.cancel
+	e.next, e.stop, e.cancel = nil, nil, nil
+	e.wake()
+	if next == nil {
+		return nil
+	}
+	return func() {
+		cancel()
+		next()
+	}
+}
+
+// wake tells those that wait.
 func (e *sharedRead) wake() {
 	close(e.changed)
 	e.changed = make(chan struct{})
 }
 
-func (s *Shared) end(e *sharedRead, state readState) {
-	e.mu.Lock()
-	e.state = state
-	e.wake()
-	e.mu.Unlock()
-	if state == given {
-		s.mu.Lock()
-		s.drop(e)
-		s.mu.Unlock()
-	}
-}
-
-// drop forgets a read; who follows it keeps what it has. The caller holds mu.
+// drop forgets a read; who is at it keeps what there is.
 func (s *Shared) drop(e *sharedRead) {
 	if s.entries[e.key] != e {
 		return
@@ -179,21 +201,43 @@ func (s *Shared) drop(e *sharedRead) {
 			break
 		}
 	}
-	e.mu.Lock()
 	s.bytes -= e.bytes
-	e.mu.Unlock()
+	s.recycle(e)
 }
 
-// had counts a query that is through; after the last one the rows go.
-func (s *Shared) had(e *sharedRead) {
-	e.mu.Lock()
-	e.had++
-	over := e.had >= s.readers
-	e.mu.Unlock()
-	if over {
-		s.mu.Lock()
+// recycle takes the memory of a read that nobody can come to any more.
+func (s *Shared) recycle(e *sharedRead) {
+	if e.inside > 0 || e.lost || s.entries[e.key] == e {
+		return
+	}
+	for _, b := range e.list {
+		if b.own && len(s.free) < sharedBytes/2/max(1, int(b.bytes)) {
+			s.free = append(s.free, b)
+		}
+	}
+	e.list = nil
+}
+
+// add keeps blocks that were read.
+func (s *Shared) add(e *sharedRead, blocks []*block) {
+	n := int64(0)
+	for _, b := range blocks {
+		n += b.bytes
+	}
+	e.list = append(e.list, blocks...)
+	e.bytes += n
+	if s.entries[e.key] == e {
+		s.bytes += n
+	}
+	if e.bytes > sharedBytes/2 { // too large to be kept: only those that are at it go on together
 		s.drop(e)
-		s.mu.Unlock()
+		for e.bytes > sharedBytes/2 && len(e.list) > 1 {
+			e.bytes -= e.list[0].bytes
+			e.list, e.first = e.list[1:], e.first+1
+		}
+	}
+	for s.bytes > sharedBytes && len(s.oldest) > 0 && s.oldest[0] != e {
+		s.drop(s.oldest[0])
 	}
 }
 
@@ -212,120 +256,289 @@ func (p *sharedPartition) NumRows() (n int64, exact bool) {
 	return 0, false
 }
 
+// Rows gives the rows as record batches, whose memory is not used for others then.
 func (p *sharedPartition) Rows(ctx context.Context) columnar.Rows {
 	return func(yield func(arrow.RecordBatch, error) bool) {
-		if p.key == "" {
-			p.alone(ctx, 0, yield)
-			return
-		}
-		e, lead := p.s.begin(p.key)
-		if lead {
-			p.lead(ctx, e, yield)
-		} else {
-			p.follow(ctx, e, yield)
-		}
-	}
-}
-
-// alone reads the partition without keeping anything, from the batch with number skip on.
-func (p *sharedPartition) alone(ctx context.Context, skip int, yield func(arrow.RecordBatch, error) bool) {
-	p.s.reads.Add(1)
-	for rb, err := range p.Partition.Rows(ctx) {
-		if err == nil && skip > 0 {
-			skip--
-			continue
-		}
-		if !yield(p.cut(rb), err) {
-			return
-		}
-	}
-}
-
-func (p *sharedPartition) lead(ctx context.Context, e *sharedRead, yield func(arrow.RecordBatch, error) bool) {
-	p.s.reads.Add(1)
-	state, keep := given, true
-	defer func() { p.s.end(e, state) }() // also when the reader below panics
-	for rb, err := range p.Partition.Rows(ctx) {
-		if err == nil && keep && !p.s.add(e, rb) {
-			keep = false
-			p.s.end(e, given)
-		}
-		if !yield(p.cut(rb), err) || err != nil {
-			return
-		}
-	}
-	if keep {
-		state = whole
-		p.s.had(e)
-	}
-}
-
-func (p *sharedPartition) follow(ctx context.Context, e *sharedRead, yield func(arrow.RecordBatch, error) bool) {
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	for i := 0; ; {
-		e.mu.Lock()
-		list, state, changed := e.list, e.state, e.changed
-		e.mu.Unlock()
-		if i == len(list) {
-			switch state {
-			case whole:
-				p.s.hits.Add(1)
-				p.s.had(e)
-				return
-			case given:
-				p.alone(ctx, i, yield)
-				return
+		var schema *arrow.Schema
+		stopped := false
+		err := p.each(ctx, true, func(b *block) error {
+			cols := p.cut(b.cols)
+			if schema == nil {
+				s, err := p.schema(len(b.cols))
+				if err != nil {
+					return err
+				}
+				if p.project != nil {
+					var some types.Schema
+					for _, c := range p.project {
+						some = append(some, s[c])
+					}
+					s = some
+				}
+				schema = s.Arrow()
 			}
-			timer.Reset(patience)
+			if stopped = !yield(columnar.Record(schema, cols, columnar.AllRows(b.n)), nil); stopped {
+				return errStopped
+			}
+			return nil
+		})
+		if err != nil && !stopped {
+			yield(nil, err)
+		}
+	}
+}
+
+// Lend shows the rows; their memory is used again when all queries have had them.
+func (p *sharedPartition) Lend(ctx context.Context, give func(cols []*columnar.Vec, n int) error) error {
+	return p.each(ctx, false, func(b *block) error { return give(p.cut(b.cols), b.n) })
+}
+
+var errStopped = errs.New("INTERNAL_ERROR", "message", "nobody wants more rows of a shared read")
+
+// each gives the blocks in order. keeps says that whoever gets them may keep them.
+func (p *sharedPartition) each(ctx context.Context, keeps bool, give func(b *block) error) error {
+	if p.key == "" {
+		return p.alone(ctx, 0, keeps, give)
+	}
+	s := p.s
+	e, made := s.enter(p.key)
+	defer s.leave(e)
+	if made {
+		s.reads.Add(1)
+	}
+	rows := 0
+	for i := 0; ; {
+		s.mu.Lock()
+		e.lost = e.lost || keeps
+		if at := i - e.first; at >= 0 && at < len(e.list) {
+			list := e.list[at:]
+			s.mu.Unlock()
+			for _, b := range list {
+				if err := give(b); err != nil {
+					return err
+				}
+				rows += b.n
+				i++
+			}
+			continue
+		} else if at < 0 || e.state == given {
+			s.mu.Unlock()
+			return p.alone(ctx, rows, keeps, give)
+		}
+		if e.state == whole {
+			if e.had++; e.had >= s.readers {
+				s.drop(e)
+			}
+			s.mu.Unlock()
+			if !made {
+				s.hits.Add(1)
+			}
+			return nil
+		}
+		if e.busy {
+			changed := e.changed
+			s.mu.Unlock()
 			select {
 			case <-changed:
-			case <-timer.C:
-				p.alone(ctx, i, yield)
-				return
+				continue
 			case <-ctx.Done():
-				yield(nil, ctx.Err())
-				return
+				return ctx.Err()
 			}
-			continue
 		}
-		for ; i < len(list); i++ {
-			if !yield(p.cut(list[i]), nil) {
+		e.busy = true
+		s.mu.Unlock()
+		if err := p.more(ctx, e); err != nil {
+			return err
+		}
+	}
+}
+
+// more reads on, for all. What it reads outlives ctx, but is given up if ctx ends while it waits.
+func (p *sharedPartition) more(ctx context.Context, e *sharedRead) (err error) {
+	s := p.s
+	if e.next == nil {
+		through, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		e.next, e.stop = iter.Pull2(p.blocks(through, true))
+		e.cancel = cancel
+	}
+	unheard := context.AfterFunc(ctx, e.cancel)
+	var got []*block
+	state := given // also when the reader panics
+	defer func() {
+		if !unheard() && err == nil && state == reading {
+			state = given // its context has been ended meanwhile
+		}
+		s.mu.Lock()
+		e.busy = false
+		s.add(e, got)
+		var stop func()
+		if state == reading {
+			e.wake()
+		} else if stop = e.end(state); state == given {
+			s.drop(e)
+		}
+		s.mu.Unlock()
+		if stop != nil {
+			stop()
+		}
+	}()
+	for len(got) < turn {
+		b, err, more := e.next()
+		if err != nil {
+			return err
+		}
+		if !more {
+			state = whole
+			return nil
+		}
+		got = append(got, b)
+	}
+	state = reading
+	return nil
+}
+
+// blocks reads the partition; kept says that the blocks are to stay as they are.
+func (p *sharedPartition) blocks(ctx context.Context, kept bool) iter.Seq2[*block, error] {
+	return func(yield func(*block, error) bool) {
+		if l, ok := p.Partition.(columnar.Lender); ok {
+			stopped := false
+			err := l.Lend(ctx, func(cols []*columnar.Vec, n int) error {
+				b := &block{cols: cols, n: n}
+				if kept {
+					var err error
+					if b, err = p.copied(cols, n); err != nil {
+						return err
+					}
+				}
+				if stopped = !yield(b, nil); stopped {
+					return errStopped
+				}
+				return nil
+			})
+			if err != nil && !stopped {
+				yield(nil, err)
+			}
+			return
+		}
+		for rb, err := range p.Partition.Rows(ctx) {
+			var b *block
+			if err == nil {
+				b, err = p.seen(rb)
+			}
+			if !yield(b, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// schema is that of blocks with so many columns.
+func (p *sharedPartition) schema(columns int) (types.Schema, error) {
+	if columns == len(p.s.schema) {
+		return p.s.schema, nil
+	}
+	if columns != len(p.s.columns) {
+		return nil, errs.New("INTERNAL_ERROR", "message", "a shared read has other columns than were asked for")
+	}
+	var out types.Schema
+	for _, c := range p.s.columns {
+		out = append(out, p.s.schema[c])
+	}
+	return out, nil
+}
+
+// seen is a record batch as a block.
+func (p *sharedPartition) seen(rb arrow.RecordBatch) (*block, error) {
+	schema, err := p.schema(int(rb.NumCols()))
+	if err != nil {
+		return nil, err
+	}
+	vs := columnar.Vectors(rb, schema)
+	b := &block{n: int(rb.NumRows()), codes: make([]columnar.Coded, len(vs))}
+	for i := range vs {
+		b.cols = append(b.cols, &vs[i])
+	}
+	p.number(b)
+	return b, nil
+}
+
+// copied is lent rows as a block with memory of its own.
+func (p *sharedPartition) copied(cols []*columnar.Vec, n int) (*block, error) {
+	schema, err := p.schema(len(cols))
+	if err != nil {
+		return nil, err
+	}
+	s := p.s
+	s.mu.Lock()
+	var b *block
+	if k := len(s.free); k > 0 {
+		b, s.free = s.free[k-1], s.free[:k-1]
+	}
+	s.mu.Unlock()
+	if b == nil || len(b.cols) != len(cols) {
+		b = &block{own: true, cols: make([]*columnar.Vec, len(cols)), codes: make([]columnar.Coded, len(cols))}
+		for i := range b.cols {
+			b.cols[i] = new(columnar.Vec)
+		}
+	}
+	for i, c := range cols {
+		columnar.Copy(b.cols[i], c, n)
+		b.cols[i].Type = schema[i].Type
+	}
+	b.n = n
+	p.number(b)
+	return b, nil
+}
+
+// number has the texts of a block numbered when a query asks for it, and measures the block.
+func (p *sharedPartition) number(b *block) {
+	b.bytes = 0
+	for i, c := range b.cols {
+		b.bytes += c.MemoryBytes()
+		at := i
+		if len(b.cols) != len(p.s.schema) {
+			at = p.s.columns[i]
+		}
+		if c.Coded == nil {
+			p.s.words[at].Code(c, &b.codes[i])
+		}
+	}
+}
+
+// alone reads the partition without keeping anything, from row skip on.
+func (p *sharedPartition) alone(ctx context.Context, skip int, keeps bool, give func(b *block) error) error {
+	p.s.reads.Add(1)
+	for b, err := range p.blocks(ctx, keeps) {
+		if err != nil {
+			return err
+		}
+		if skip >= b.n {
+			skip -= b.n
+			continue
+		}
+		if skip > 0 {
+			rest := &block{n: b.n - skip}
+			for _, c := range b.cols {
+				v := c.View(skip, b.n)
+				rest.cols = append(rest.cols, &v)
+			}
+			b, skip = rest, 0
+		}
+		if err := give(b); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // cut leaves the columns that the scan wants.
-func (p *sharedPartition) cut(rb arrow.RecordBatch) arrow.RecordBatch {
-	if rb == nil || p.project == nil {
-		return rb
+func (p *sharedPartition) cut(cols []*columnar.Vec) []*columnar.Vec {
+	if p.project == nil {
+		return cols
 	}
-	fields := make([]arrow.Field, len(p.project))
-	columns := make([]arrow.Array, len(p.project))
+	out := make([]*columnar.Vec, len(p.project))
 	for i, c := range p.project {
-		fields[i], columns[i] = rb.Schema().Field(c), rb.Column(c)
+		out[i] = cols[c]
 	}
-	md := rb.Schema().Metadata()
-	return array.NewRecordBatch(arrow.NewSchema(fields, &md), columns, rb.NumRows())
-}
-
-// sizeOf is about how many bytes the buffers of a batch hold.
-func sizeOf(rb arrow.RecordBatch) (n int64) {
-	var of func(d arrow.ArrayData)
-	of = func(d arrow.ArrayData) {
-		for _, b := range d.Buffers() {
-			if b != nil {
-				n += int64(b.Len())
-			}
-		}
-		for _, c := range d.Children() {
-			of(c)
-		}
-	}
-	for _, c := range rb.Columns() {
-		of(c.Data())
-	}
-	return n
+	return out
 }
