@@ -80,6 +80,8 @@ func repeatable(o operator) bool {
 		return repeatable(x.child)
 	case *watermark:
 		return repeatable(x.child)
+	case *timeWindow:
+		return repeatable(x.child)
 	case *union:
 		for _, k := range x.kids {
 			if !repeatable(k) {
