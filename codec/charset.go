@@ -35,7 +35,7 @@ func (r *Reader) setCharset() error {
 	key := strings.ToLower(name)
 	decode, ok := charsets[key]
 	if !ok {
-		return errs.New("INVALID_PARAMETER_VALUE.CHARSET", "functionName", "`CSVOptions`", "parameter", "`charset`",
+		return errs.New("INVALID_PARAMETER_VALUE.CHARSET", "functionName", "`"+strings.ToUpper(r.Format)+"Options`", "parameter", "`charset`",
 			"charset", name, "charsets", strings.Join(charsetNames, ", "))
 	}
 	if r.Format == "json" && !r.Document && key != "utf-8" {

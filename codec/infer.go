@@ -40,6 +40,11 @@ func NewInferrer(s Settings) (*Inferrer, error) {
 	}
 	n := &Inferrer{s: s, r: r, root: types.StructOf()}
 	n.infer = s.flag("inferSchema", false, &err)
+	if v := s.text("samplingRatio", "1"); err == nil {
+		if share, bad := strconv.ParseFloat(v, 64); bad != nil || share <= 0 {
+			err = invalid("samplingRatio", v, "must be greater than 0")
+		}
+	}
 	n.dates = s.flag("preferDate", true, &err)
 	n.asString = s.flag("primitivesAsString", false, &err)
 	n.decimals = s.flag("prefersDecimal", false, &err)

@@ -67,6 +67,16 @@ func NewWriter(s Settings, schema types.Schema) (*Writer, error) {
 		}
 		return w, nil
 	}
+	if e := s.text("encoding", s.text("charset", "")); e != "" {
+		decode, known := charsets[strings.ToLower(e)]
+		if !known {
+			return nil, errs.New("INVALID_PARAMETER_VALUE.CHARSET", "functionName", "`"+strings.ToUpper(s.Format)+"Options`", "parameter", "`charset`",
+				"charset", e, "charsets", strings.Join(charsetNames, ", "))
+		}
+		if decode != nil {
+			return nil, errs.New("UNSUPPORTED_FEATURE", "feature", "Writing files in the encoding "+e)
+		}
+	}
 	if z := s.text("timeZone", ""); z != "" {
 		off, fixed, loc, ok := parseZone(z)
 		if !ok {
@@ -95,6 +105,11 @@ func NewWriter(s Settings, schema types.Schema) (*Writer, error) {
 	}
 	w.sep = unescapeSep(s.text("sep", s.text("delimiter", ",")))
 	w.quote, w.escape = '"', '\\'
+	for _, name := range []string{"quote", "escape"} {
+		if v := s.text(name, ""); len(unescapeSep(v)) > 1 && v != "\u0000" {
+			return nil, errs.New("OPTION_VALUE_EXCEEDS_ONE_CHARACTER", "paramName", name, "actualValue", v)
+		}
+	}
 	if q := s.text("quote", `"`); q != "" {
 		w.quote = q[0]
 	}

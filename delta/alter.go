@@ -2,6 +2,7 @@ package delta
 
 import (
 	"context"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -161,7 +162,7 @@ func (t *Txn) addColumns(a catalog.Alteration, op *Operation) error {
 				return nil, errs.New("WRONG_COLUMN_DEFAULTS_FOR_DELTA_ALTER_TABLE_ADD_COLUMN_NOT_SUPPORTED")
 			}
 			if !field.Nullable {
-				return nil, errs.New("DELTA_UNSUPPORTED_ADD_COLUMN_NOT_NULL", "columnName", field.Name)
+				return nil, errs.New("DELTA_OPERATION_NOT_ALLOWED", "operation", "NOT NULL in ALTER TABLE ADD COLUMNS")
 			}
 			exists := false
 			s, err = edit(s, c.Path, func(fs []types.Field) ([]types.Field, error) {
@@ -247,6 +248,10 @@ func (t *Txn) dropColumns(a catalog.Alteration, op *Operation) error {
 					}
 					return nil, columnNotFound(path[len(path)-1], fs)
 				}
+				if by := generatedFrom(fs, fs[i].Name); by != nil {
+					return nil, errs.New("DELTA_GENERATED_COLUMNS_DEPENDENT_COLUMN_CHANGE", "columnName", fs[i].Name,
+						"generatedColumns", strings.Join(by, "\n"))
+				}
 				if len(path) == 1 && t.snap.isPartition(path[0]) {
 					return nil, errs.New("DELTA_UNSUPPORTED_DROP_PARTITION_COLUMN", "columnList", path[0])
 				}
@@ -264,6 +269,17 @@ func (t *Txn) dropColumns(a catalog.Alteration, op *Operation) error {
 	})
 	op.Params.Set("columns", JSONList(names))
 	return err
+}
+
+// generatedFrom lists the generated columns whose expression names a column.
+func generatedFrom(fs []types.Field, name string) (by []string) {
+	word := regexp.MustCompile(`(?i)(^|[^\w.])` + "`?" + regexp.QuoteMeta(name) + "`?" + `($|\W)`)
+	for _, f := range fs {
+		if g, ok := f.Metadata[keyGeneration]; ok && word.MatchString(g) {
+			by = append(by, f.Name+" -> "+g)
+		}
+	}
+	return by
 }
 
 func (t *Txn) renameColumn(a catalog.Alteration, op *Operation) error {
@@ -320,6 +336,26 @@ func widens(from, to types.DataType) bool {
 		return to.Precision-to.Scale >= need
 	}
 	return false
+}
+
+// widened is a column that grew to a type, with the change kept in its metadata.
+func widened(f types.Field, to types.DataType) types.Field {
+	step := `{"toType":` + string(quoteJSON(typeName(to))) + `,"fromType":` + string(quoteJSON(typeName(f.Type))) + `}`
+	list := "[" + step + "]"
+	if old := strings.TrimPrefix(f.Metadata[keyTypeChanges], rawMark); strings.HasSuffix(old, "]") && len(old) > 2 {
+		list = strings.TrimSuffix(old, "]") + "," + step + "]"
+	}
+	f = with(f, keyTypeChanges, rawMark+list)
+	f.Type = to
+	return f
+}
+
+// widensUnasked says whether a column of a table with type widening grows to the type of rows that come, where schemas
+// are merged: within a family of types only.
+func widensUnasked(from, to types.DataType) bool {
+	family := from.IsIntegral() && to.IsIntegral() || from.Kind == types.Float && to.Kind == types.Double ||
+		from.Kind == types.Decimal && to.Kind == types.Decimal
+	return family && widens(from, to)
 }
 
 func typeName(t types.DataType) string {
@@ -380,13 +416,7 @@ func (t *Txn) altered(f types.Field, c catalog.ColumnChange, what, path string) 
 			return f, errs.New("DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT", "unsupportedFeatures", "timestampNtz", "supportedFeatures",
 				strings.Join(t.Protocol().WriterFeatures, ", "))
 		}
-		step := `{"toType":` + string(quoteJSON(typeName(to.Type))) + `,"fromType":` + string(quoteJSON(typeName(f.Type))) + `}`
-		list := "[" + step + "]"
-		if old := strings.TrimPrefix(f.Metadata[keyTypeChanges], rawMark); strings.HasSuffix(old, "]") && len(old) > 2 {
-			list = strings.TrimSuffix(old, "]") + "," + step + "]"
-		}
-		f = with(f, keyTypeChanges, rawMark+list)
-		f.Type = to.Type
+		f = widened(f, to.Type)
 	case "COMMENT":
 		f = with(f, keyComment, c.Field.Metadata[keyComment])
 	case "SET NOT NULL":

@@ -14,6 +14,7 @@ type Evolution struct {
 	Merge       bool         // new columns are added
 	Replace     bool         // the schema becomes that of the data: of overwrites only
 	Casts       bool         // values are cast to the table's types
+	widens      bool         // the table lets types grow
 }
 
 // Evolve holds rows against the table and changes the transaction's metadata where they may: a table that is
@@ -59,6 +60,7 @@ func (t *Txn) Evolve(e Evolution) error {
 	if e.PartitionBy != nil && !sameNames(e.PartitionBy, t.Metadata().PartitionColumns) {
 		return mismatch("the partition columns differ: given are " + quotedNames(e.PartitionBy) + ", the table has " + quotedNames(t.Metadata().PartitionColumns))
 	}
+	e.widens = t.snap.On("delta.enableTypeWidening")
 	out, changed, err := mergeFields(t.Schema(), bare(e.Data), e, "")
 	if err != nil || !changed {
 		return err
@@ -121,6 +123,11 @@ func mergeFields(table, data []types.Field, e Evolution, path string) (out []typ
 				return nil, false, mismatch("the data has the column " + path + d.Name + ", the table has not")
 			}
 			out = append(out, types.Field{Name: d.Name, Type: nullableType(d.Type), Nullable: true})
+			changed = true
+			continue
+		}
+		if e.Merge && e.widens && widensUnasked(out[i].Type, d.Type) {
+			out[i] = widened(out[i], d.Type)
 			changed = true
 			continue
 		}

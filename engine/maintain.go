@@ -38,6 +38,9 @@ func (r *statement) maintain(rel catalog.Relation, name []string, m catalog.Main
 		if operation == "HISTORY" || operation == "DETAIL" {
 			operation = "DESCRIBE " + operation
 		}
+		if operation == "OPTIMIZE" || operation == "DESCRIBE HISTORY" {
+			return nil, errs.New("DELTA_ONLY_OPERATION", "operation", operation)
+		}
 		return nil, errs.New("DELTA_TABLE_ONLY_OPERATION", "tableName", strings.Join(fullParts(rel, name), "."), "operation", operation)
 	}
 	m.Setting = r.s.conf.Get

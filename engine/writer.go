@@ -191,6 +191,11 @@ func (w *DataStreamWriter) prepareUnnamed(path ...string) (*prepared, error) {
 			return nil, err
 		}
 	}
+	if p.format.Name == "delta" {
+		if _, err := readDeltaOptions(w.options, s.conf); err != nil {
+			return nil, err
+		}
+	}
 	if err := p.refuseTrigger(); err != nil {
 		return nil, err
 	}

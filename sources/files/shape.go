@@ -268,7 +268,8 @@ func notOpened(err error, url string) error {
 // comes when the first file is read.
 func (s *shape) readable() error {
 	for _, c := range []string{"INVALID_CORRUPT_RECORD_TYPE", "UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE",
-		"UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN", "INVALID_PARAMETER_VALUE.CHARSET"} {
+		"UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN", "INVALID_PARAMETER_VALUE.CHARSET",
+		"OPTION_VALUE_EXCEEDS_ONE_CHARACTER"} {
 		if s.readErr != nil && errs.Has(s.readErr, c) {
 			return s.readErr
 		}

@@ -52,6 +52,9 @@ func (l *lister) into(out *listing, keep chooser) error {
 	defer l.news.end(l)
 	l.linked = nil
 	l.parts = false
+	if err := soundGlob(l.filter); err != nil {
+		return err
+	}
 	if !l.glob {
 		if err := l.root(l.path, out, keep); err != nil {
 			return err

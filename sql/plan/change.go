@@ -147,7 +147,7 @@ func (a *analyzer) assigned(g *target, x *resolver, sets []sql.Assignment, row [
 		}
 		if len(rest) == 0 {
 			whole[c.index] = path
-			row[c.index] = a.stored(as.Value, g, f, v, false)
+			row[c.index] = a.stored(as.Value, g, f, v)
 			continue
 		}
 		parts[c.index] = append(parts[c.index], strings.Join(rest, "."))
@@ -175,7 +175,7 @@ func (a *analyzer) withField(as sql.Assignment, g *target, base expr.Expr, t typ
 			if len(path) > 1 {
 				e = a.withField(as, g, e, f.Type, path[1:], v)
 			} else {
-				e = a.stored(as.Value, g, f, v, false)
+				e = a.stored(as.Value, g, f, v)
 			}
 		}
 		args = append(args, expr.StringLit(f.Name), e)
@@ -298,7 +298,7 @@ func (a *analyzer) mergeClause(m *sql.Merge, c *sql.MergeClause, g *target, both
 			if at < 0 {
 				a.fail(c, "DELTA_MERGE_UNRESOLVED_EXPRESSION", "sqlExpr", f.Name, "clause", c.Action+" clause", "cols", strings.Join(src.Names(), ", "))
 			}
-			row[i] = a.stored(c, g, f, &expr.Column{Index: width + at, Field: src[at]}, false)
+			row[i] = a.stored(c, g, f, &expr.Column{Index: width + at, Field: src[at]})
 		}
 	}
 	row = a.assigned(g, x, sets, row)

@@ -208,7 +208,7 @@ func (a *analyzer) insertValues(i *sql.Insert, g *target, q Node, order []int, f
 		case fixed[k] != nil:
 			es[k] = fixed[k]
 		case at[k] >= 0:
-			es[k] = a.stored(i, g, f, columnAt(q, at[k]), true)
+			es[k] = a.stored(i, g, f, columnAt(q, at[k]))
 		case f.Metadata[catalog.Generation] != "":
 		default:
 			d, ok := a.defaultOf(g, f)

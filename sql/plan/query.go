@@ -335,6 +335,9 @@ func (a *analyzer) combine(s *sql.SetOp, l, r Node) Node {
 	common := make([]types.DataType, len(ls))
 	for i := range ls {
 		t, ok := expr.CommonTypeOf(ls[i].Type, rs[i].Type, a.conf.Expr)
+		if !ok && sameShape(ls[i].Type, rs[i].Type) {
+			t, ok = ls[i].Type, true
+		}
 		if !ok {
 			a.fail(s, "INCOMPATIBLE_COLUMN_TYPE", "operator", shown, "columnOrdinalNumber", ordinalWord(i),
 				"tableOrdinalNumber", "second", "dataType1", `"`+rs[i].Type.SQL()+`"`, "dataType2", `"`+ls[i].Type.SQL()+`"`, "hint", "")
@@ -371,6 +374,31 @@ func (a *analyzer) combine(s *sql.SetOp, l, r Node) Node {
 		}
 	}
 	return &SetOp{Except: op == "EXCEPT", All: s.All, Left: l, Right: r, Out: out}
+}
+
+// sameShape says whether two nested types differ only in the names of their fields, which a set operation takes from
+// its first side.
+func sameShape(a, b types.DataType) bool {
+	if a.Kind != b.Kind {
+		return false
+	}
+	switch a.Kind {
+	case types.Array:
+		return sameShape(*a.Elem, *b.Elem)
+	case types.Map:
+		return sameShape(*a.Key, *b.Key) && sameShape(*a.Elem, *b.Elem)
+	case types.Struct:
+		if len(a.Fields) != len(b.Fields) {
+			return false
+		}
+		for i, f := range a.Fields {
+			if !sameShape(f.Type, b.Fields[i].Type) {
+				return false
+			}
+		}
+		return true
+	}
+	return a.Equal(b)
 }
 
 func unionAll(b sql.Body) bool {

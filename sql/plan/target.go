@@ -146,8 +146,8 @@ func (a *analyzer) storePolicy() string {
 	return "ANSI"
 }
 
-// stored casts a value to the type of the column that takes it. Delta tables take in INSERT whatever casts.
-func (a *analyzer) stored(at sql.Node, g *target, f types.Field, v expr.Expr, insert bool) expr.Expr {
+// stored casts a value to the type of the column that takes it. Delta tables take whatever casts.
+func (a *analyzer) stored(at sql.Node, g *target, f types.Field, v expr.Expr) expr.Expr {
 	v = strip(v)
 	from := v.Type()
 	if from.Equal(f.Type) {
@@ -156,7 +156,7 @@ func (a *analyzer) stored(at sql.Node, g *target, f types.Field, v expr.Expr, in
 	if f.Type.Kind == types.String && f.Type.Length > 0 {
 		text := f
 		text.Type = types.Of(types.String)
-		return expr.FixedText(a.stored(at, g, text, v, insert), f.Type)
+		return expr.FixedText(a.stored(at, g, text, v), f.Type)
 	}
 	policy := a.storePolicy()
 	if policy == "LEGACY" {
@@ -166,7 +166,7 @@ func (a *analyzer) stored(at sql.Node, g *target, f types.Field, v expr.Expr, in
 		a.check(at, err)
 		return e
 	}
-	if g.delta && insert {
+	if g.delta {
 		_, err := expr.NewCast(v, f.Type, expr.Explicit, a.conf.Expr)
 		a.check(at, err)
 	} else if bad := unstorable(from, f.Type, policy == "STRICT", []string{f.Name}); bad != nil {
