@@ -148,7 +148,12 @@ func eachStruct(t types.DataType, f func([]types.Field) error) error {
 }
 
 func checkPartitions(s types.Schema, parts []string) error {
-	for _, p := range parts {
+	for k, p := range parts {
+		for _, q := range parts[:k] {
+			if strings.EqualFold(p, q) {
+				return errs.New("DELTA_DUPLICATE_COLUMNS_FOUND.PARTITION_COLUMNS", "duplicateCols", types.Quote(strings.ToLower(p)))
+			}
+		}
 		i := s.Index(p)
 		if i < 0 {
 			return errs.New("DELTA_PARTITION_COLUMN_NOT_FOUND", "columnName", types.Quote(p), "columnList", strings.Join(s.Names(), ", "))

@@ -101,7 +101,7 @@ func (a *analyzer) update(n *sql.Update) Node {
 	g := a.target(n.Table, "UPDATE TABLE")
 	x := &resolver{a: a, sc: g.sc}
 	u := &Update{Name: g.name, Table: g.table, command: command{affected("num_affected_rows")}}
-	u.Where = a.condition(x, n.Where)
+	u.Where = a.condition(x, n.Where, "UPDATE")
 	u.Old = newHole(g.sc.node.Schema())
 	es := a.assigned(g, x, n.Set, allColumns(u.Old))
 	a.regenerate(g, es, n.Set)
@@ -112,7 +112,7 @@ func (a *analyzer) update(n *sql.Update) Node {
 func (a *analyzer) delete(n *sql.Delete) Node {
 	g := a.target(n.Table, "DELETE")
 	d := &Delete{Name: g.name, Table: g.table, command: command{affected("num_affected_rows")}}
-	d.Where = a.condition(&resolver{a: a, sc: g.sc}, n.Where)
+	d.Where = a.condition(&resolver{a: a, sc: g.sc}, n.Where, "DELETE")
 	return d
 }
 

@@ -38,7 +38,7 @@ func CastColumns(n Node, ts []types.DataType, conf Conf) (out Node, err error) {
 func Condition(t catalog.Table, e sql.Expr, c *catalog.Catalog, conf Conf) (cond expr.Expr, err error) {
 	a := opened(c, conf)
 	defer a.recover(&err)
-	return a.condition(&resolver{a: a, sc: a.targetOf(catalog.Relation{Table: t}, nil).sc}, e), nil
+	return a.condition(&resolver{a: a, sc: a.targetOf(catalog.Relation{Table: t}, nil).sc}, e, ""), nil
 }
 
 // ColumnsOf lists the columns that an expression reads, each once.

@@ -275,7 +275,7 @@ func (a *analyzer) replaced(i *sql.Insert, g *target, n *Insert, fixed map[int]e
 	x := &resolver{a: a, sc: g.sc}
 	if i.Replace != nil {
 		n.Overwrite, n.Where = true, true
-		n.Replace = a.condition(x, i.Replace)
+		n.Replace = a.condition(x, i.Replace, "")
 		n.ReplaceText = n.Replace.String()
 		return
 	}

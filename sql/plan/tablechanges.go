@@ -55,6 +55,9 @@ func (a *analyzer) changesOf(f *sql.FuncCall) Node {
 	}
 	bound := func(i int, end bool) int64 {
 		l := constant(i)
+		if l.Type().Kind == types.Null {
+			a.fail(f.Args[i], "DELTA_CDC_READ_NULL_RANGE_BOUNDARY")
+		}
 		if l.Type().IsIntegral() {
 			n, err := expr.Const(expr.CastTo(l, types.Of(types.BigInt), a.conf.Expr), a.conf.Expr)
 			a.check(f.Args[i], err)

@@ -121,13 +121,17 @@ func (a *analyzer) find(at sql.Node, parts []string) (catalog.Relation, bool) {
 	return catalog.Relation{Name: parts[1], Table: t}, ok
 }
 
-// condition resolves a condition over the rows of a table; nil stays nil.
-func (a *analyzer) condition(x *resolver, e sql.Expr) expr.Expr {
+// condition resolves a condition over the rows of a table; nil stays nil. operation is the statement that has it, ""
+// for none that Spark names.
+func (a *analyzer) condition(x *resolver, e sql.Expr, operation string) expr.Expr {
 	if e == nil {
 		return nil
 	}
 	c := x.expr(e)
 	a.boolean(e, c)
+	if hasSubquery(c) && operation != "" {
+		a.fail(e, "DELTA_UNSUPPORTED_SUBQUERY", "operation", operation, "cond", c.String())
+	}
 	if hasSubquery(c) {
 		a.fail(e, "UNSUPPORTED_FEATURE", "feature", "a subquery in this condition")
 	}
