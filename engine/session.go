@@ -138,6 +138,7 @@ func exprConf(c *Conf) expr.Conf {
 		NTZ:            c.Get("spark.sql.timestampType") == "TIMESTAMP_NTZ",
 		CutDecimals:    c.Get("spark.sql.decimalOperations.allowPrecisionLoss") == "false",
 		LastMapKeyWins: c.Get("spark.sql.mapKeyDedupPolicy") == "LAST_WIN",
+		KeepNullFields: c.Get("spark.sql.jsonGenerator.ignoreNullFields") == "false",
 		NaNStatistics:  c.Get("spark.sql.legacy.statisticalAggregate") == "true",
 		TimeParser: map[string]expr.TimeParser{"LEGACY": expr.LegacyParser, "EXCEPTION": expr.ExceptionParser}[strings.ToUpper(
 			c.Get("spark.sql.legacy.timeParserPolicy"))],

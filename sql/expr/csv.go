@@ -3,6 +3,7 @@ package expr
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -23,8 +24,10 @@ type csvRules struct {
 	sep           []byte
 	quote, escape byte
 	null          string
+	comment       byte // 0: there is none
 	trimLeft      bool
 	trimRight     bool
+	numbers       map[string]float64 // what is written for NaN and the infinities
 }
 
 func newCSVRules(opts map[string]string, trim bool) csvRules {
@@ -43,6 +46,19 @@ func newCSVRules(opts map[string]string, trim bool) csvRules {
 		r.escape = s[0]
 	}
 	r.null = opts["nullvalue"]
+	if s := opts["comment"]; s != "" {
+		r.comment = s[0]
+	}
+	r.numbers = map[string]float64{}
+	for k, x := range map[string]struct {
+		def string
+		f   float64
+	}{"nanvalue": {"NaN", math.NaN()}, "positiveinf": {"Inf", math.Inf(1)}, "negativeinf": {"-Inf", math.Inf(-1)}} {
+		if s, ok := opts[k]; ok {
+			x.def = s
+		}
+		r.numbers[x.def] = x.f
+	}
 	if s, ok := opts["ignoreleadingwhitespace"]; ok {
 		r.trimLeft = strings.EqualFold(s, "true")
 	}
@@ -124,6 +140,9 @@ func buildFromCSV(c *Call) (Expr, error) {
 					continue
 				}
 				rest, more, partial = r.bytes(0), true, false
+				if rules.comment != 0 && len(rest) > 0 && rest[0] == rules.comment {
+					more = false // there are no fields
+				}
 				for k, f := range t.Fields {
 					if k == p.corrupt {
 						continue
@@ -141,7 +160,15 @@ func buildFromCSV(c *Call) (Expr, error) {
 					}
 					var field []byte
 					field, rest, buf, more = rules.next(rest, buf)
+					number, ok := 0.0, false
+					if f.Type.Kind == types.Double || f.Type.Kind == types.Float {
+						number, ok = rules.numbers[string(field)]
+					}
 					switch {
+					case ok:
+						if kid != nil {
+							kid.appendFloat(number)
+						}
 					case len(field) == 0 || string(field) == rules.null:
 						if kid != nil {
 							kid.AppendNull()
@@ -217,12 +244,13 @@ func buildToCSV(c *Call) (Expr, error) {
 	rules := newCSVRules(opts, true)
 	all := strings.EqualFold(opts["quoteall"], "true")
 	s := Strict("to_csv", tString, c.Args[:1], text, nil)
+	s.Null = true // of a line of which nothing is left
 	s.Extra = optionsText(opts)
 	s.Fresh = func() Kernel {
 		var buf []byte
 		return bytesRows(func(r *row, dst []byte) ([]byte, error) {
 			v := r.args[0]
-			i := v.Row(r.i)
+			i, begin := v.Row(r.i), len(dst)
 			for k, kid := range v.Kids {
 				if k > 0 {
 					dst = append(dst, rules.sep...)
@@ -236,6 +264,9 @@ func buildToCSV(c *Call) (Expr, error) {
 					buf = AppendText(buf, kid, i, f.zone, CastStyle)
 				}
 				dst = rules.appendField(dst, buf, all)
+			}
+			if len(dst) == begin {
+				return dst, errNull
 			}
 			return dst, nil
 		})
@@ -277,6 +308,9 @@ func buildSchemaOfCSV(c *Call) (Expr, error) {
 		if opts, err = constOptions(c.Args[1], c.Conf); err != nil {
 			return nil, err
 		}
+	}
+	if k := c.Args[0].Type().Kind; k != types.String && k != types.Null {
+		return nil, WrongType(text, 0, `"STRING"`, c.Args[0])
 	}
 	s, ok := constText(c.Args[0], c.Conf)
 	if !ok {

@@ -27,6 +27,8 @@ type Conf struct {
 	// LastMapKeyWins is spark.sql.mapKeyDedupPolicy=LAST_WIN: of equal keys of a map the last value is
 	// kept instead of an error.
 	LastMapKeyWins bool
+	// KeepNullFields is spark.sql.jsonGenerator.ignoreNullFields=false: to_json writes fields that are null.
+	KeepNullFields bool
 	// TimeParser is spark.sql.legacy.timeParserPolicy.
 	TimeParser TimeParser
 	// CalendarIntervals is spark.sql.legacy.interval.enabled: literals and differences of times are INTERVAL.

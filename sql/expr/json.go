@@ -16,7 +16,7 @@ func jsonFunctions() []Function {
 	return []Function{
 		fn("get_json_object(json, path)", "The part of a JSON text at a path like $.a[0].", sig{in: "ss", out: tString, null: true, fresh: func() Kernel {
 			var p jsonPath
-			var sc jsonScanner
+			sc := jsonScanner{doubles: true} // as Jackson copies them
 			return bytesRows(func(r *row, dst []byte) ([]byte, error) {
 				if !p.parse(r.bytes(1)) {
 					return dst, errNull
@@ -65,6 +65,7 @@ type jsonPath struct {
 	ok    bool
 	steps []jsonStep
 	wild  bool
+	both  bool // names in brackets may stand in double quotes, too
 }
 
 type jsonStep struct {
@@ -76,7 +77,7 @@ func (p *jsonPath) parse(text []byte) bool {
 	if p.text == string(text) && p.text != "" {
 		return p.ok
 	}
-	*p = jsonPath{text: string(text)}
+	*p = jsonPath{text: string(text), both: p.both}
 	s := p.text
 	if s == "" || s[0] != '$' {
 		return false
@@ -97,8 +98,8 @@ func (p *jsonPath) parse(text []byte) bool {
 			p.steps, s = append(p.steps, jsonStep{s[1:n], -1}), s[n:]
 		case strings.HasPrefix(s, "[*]"):
 			p.steps, p.wild, s = append(p.steps, jsonStep{index: -2}), true, s[3:]
-		case strings.HasPrefix(s, "['"):
-			n := strings.Index(s, "']")
+		case strings.HasPrefix(s, "['"), p.both && strings.HasPrefix(s, `["`):
+			n := strings.Index(s, s[1:2]+"]")
 			if n < 3 {
 				return false
 			}
@@ -210,7 +211,7 @@ func constOptions(e Expr, c Conf) (map[string]string, error) {
 		return nil, errs.New("INVALID_OPTIONS.NON_MAP_FUNCTION")
 	}
 	t := e.Type()
-	if len(t.Fields) == 0 && (t.Key.Kind != types.String || t.Elem.Kind != types.String) && t.Key.Kind != types.Null {
+	if len(t.Fields) == 0 && (t.Key.Kind != types.String || t.Elem.Kind != types.String) {
 		return nil, errs.New("INVALID_OPTIONS.NON_STRING_TYPE", "mapType", quoted(t.SQL()))
 	}
 	l, err := Const(e, c)
@@ -326,6 +327,9 @@ func buildFromJSON(c *Call) (Expr, error) {
 	if t.Kind == types.Map {
 		text = "entries"
 	}
+	if m := otherKeys(t); m != nil {
+		return nil, errs.New("DATATYPE_MISMATCH.INVALID_JSON_MAP_KEY_TYPE", "sqlExpr", quoted(text), "schema", quoted(m.SQL()))
+	}
 	s := NewScalar("from_json", t, true, []Expr{CastTo(c.Args[0], tString, c.Conf)}, text, nil)
 	s.Extra = optionsText(opts)
 	s.NullIfAnyNull = true
@@ -352,6 +356,26 @@ func buildFromJSON(c *Call) (Expr, error) {
 		}
 	}
 	return s, nil
+}
+
+// otherKeys finds a map whose keys are no texts, which JSON has not; nil if there is none.
+func otherKeys(t types.DataType) *types.DataType {
+	switch t.Kind {
+	case types.Struct:
+		for _, f := range t.Fields {
+			if m := otherKeys(f.Type); m != nil {
+				return m
+			}
+		}
+	case types.Array:
+		return otherKeys(*t.Elem)
+	case types.Map:
+		if t.Key.Kind != types.String {
+			return &t
+		}
+		return otherKeys(*t.Elem)
+	}
+	return nil
 }
 
 // kernel reads the texts of a column: first as plain JSON, which nearly all of it is, else with all its rules.
@@ -545,6 +569,7 @@ type jsonReader struct {
 	corrupt   int // field of the record's text when it is bad; -1 if there is none
 	sc        jsonScanner
 	strings   bool // primitivesAsString
+	times     bool // inferTimestamp
 	date, ts  *dateFormat
 	ntz       *dateFormat
 	formatErr error
@@ -554,7 +579,7 @@ type jsonReader struct {
 }
 
 func newJSONReader(t types.DataType, opts map[string]string, c Conf) *jsonReader {
-	p := &jsonReader{t: t, conf: c, mode: strings.ToUpper(opts["mode"]), corrupt: -1}
+	p := &jsonReader{t: t, conf: c, mode: parseMode(opts["mode"]), corrupt: -1}
 	is := func(k string) bool { return strings.EqualFold(opts[k], "true") }
 	p.sc.rules = jsonRules{noSingleQuotes: strings.EqualFold(opts["allowsinglequotes"], "false"), unquotedNames: is("allowunquotedfieldnames"),
 		leadingZeros: is("allownumericleadingzeros"), comments: is("allowcomments"), noNaN: strings.EqualFold(opts["allownonnumericnumbers"], "false"),
@@ -584,6 +609,15 @@ func newJSONReader(t types.DataType, opts map[string]string, c Conf) *jsonReader
 		}
 	}
 	return p
+}
+
+// parseMode is a mode in upper case; what is none counts as PERMISSIVE (ParseMode.fromString).
+func parseMode(s string) string {
+	switch s = strings.ToUpper(s); s {
+	case "DROPMALFORMED", "FAILFAST":
+		return s
+	}
+	return "PERMISSIVE"
 }
 
 // read appends the value of a text; errNull for a text that gives null.

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"math"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 
@@ -90,10 +91,14 @@ func buildToJSON(c *Call) (Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	keep := c.Conf.KeepNullFields
+	if s, ok := opts["ignorenullfields"]; ok {
+		keep = strings.EqualFold(s, "false")
+	}
 	s := Strict("to_json", tString, c.Args[:1], text, nil)
 	s.Extra = optionsText(opts)
 	s.Fresh = func() Kernel {
-		w := &jsonWriter{f: f, keepNulls: strings.EqualFold(opts["ignorenullfields"], "false"), pretty: strings.EqualFold(opts["pretty"], "true")}
+		w := &jsonWriter{f: f, keepNulls: keep, pretty: strings.EqualFold(opts["pretty"], "true")}
 		return bytesRows(func(r *row, dst []byte) ([]byte, error) { return w.value(dst, r.args[0], r.i, 0), nil })
 	}
 	return s, nil
@@ -235,7 +240,7 @@ func (w *jsonWriter) value(dst []byte, v *columnar.Vec, i, depth int) []byte {
 	return append(dst, '"')
 }
 
-// key is a map key as text: structs print as rows of values.
+// key is a map key as text: structs print as rows of values, dates and timestamps as the numbers that they are kept as.
 func (w *jsonWriter) key(dst []byte, v *columnar.Vec, i int) []byte {
 	if v.Type.Kind == types.Struct && !v.IsNull(i) {
 		dst = append(dst, '[')
@@ -246,6 +251,13 @@ func (w *jsonWriter) key(dst []byte, v *columnar.Vec, i int) []byte {
 			dst = w.key(dst, kid, v.Row(i))
 		}
 		return append(dst, ']')
+	}
+	switch {
+	case v.IsNull(i):
+	case v.Type.Kind == types.Date:
+		return strconv.AppendInt(dst, int64(v.I32[v.Row(i)]), 10)
+	case v.Type.Kind == types.Timestamp, v.Type.Kind == types.TimestampNTZ:
+		return strconv.AppendInt(dst, v.I64[v.Row(i)], 10)
 	}
 	return AppendText(dst, v, i, w.f.zone, CastStyle)
 }
@@ -269,7 +281,7 @@ func buildSchemaOfJSON(c *Call) (Expr, error) {
 	if !ok {
 		return nil, errs.New("DATATYPE_MISMATCH.UNEXPECTED_NULL", "sqlExpr", quoted(text), "exprName", "json")
 	}
-	t, ok := InferJSON([]byte(s), opts)
+	t, ok := inferJSON([]byte(s), opts, c.Conf)
 	if !ok {
 		return nil, errs.New("MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION", "badRecord", s, "failFastMode", "FAILFAST")
 	}
@@ -278,12 +290,16 @@ func buildSchemaOfJSON(c *Call) (Expr, error) {
 	return l, nil
 }
 
-// InferJSON gives the type of a JSON text: VOID for null, fields sorted by name; false if it is no JSON.
-// opts are the reader's options, names in lower case.
-func InferJSON(s []byte, opts map[string]string) (types.DataType, bool) {
-	p := newJSONReader(tNull, opts, Conf{})
+// inferJSON gives the type of a JSON text: VOID for null and for nothing, fields sorted by name; false if it is no
+// JSON. opts are the reader's options, names in lower case.
+func inferJSON(s []byte, opts map[string]string, c Conf) (types.DataType, bool) {
+	p := newJSONReader(tNull, opts, c)
+	p.times = strings.EqualFold(opts["infertimestamp"], "true")
 	p.sc.s = s
 	i := p.sc.space(0)
+	if i == len(s) {
+		return tNull, true
+	}
 	end := p.sc.skip(i)
 	if end < 0 {
 		return tNull, false
@@ -317,6 +333,16 @@ func (p *jsonReader) infer(i, end int, decimals bool) types.DataType {
 		})
 		return types.ArrayOf(elem, true)
 	case '"', '\'':
+		text := appendUnquoted(nil, p.sc.s[i:end])
+		var d parsedDecimal
+		switch {
+		case decimals && d.parse(text):
+			return p.decimalOf(text)
+		case p.times && p.conf.NTZ && p.scalar(tNTZ, text, true, '"', nil):
+			return tNTZ
+		case p.times && p.scalar(tTimestamp, text, true, '"', nil):
+			return tTimestamp
+		}
 		return tString
 	case 't', 'f':
 		if p.strings {
@@ -337,12 +363,18 @@ func (p *jsonReader) infer(i, end int, decimals bool) types.DataType {
 		return types.DecimalOf(int32(len(n)), 0)
 	}
 	if decimals {
-		var d parsedDecimal
-		if point := strings.IndexByte(string(raw), '.'); d.parse(raw) && point > 0 && !strings.ContainsAny(string(raw), "eE") {
-			scale := len(raw) - point - 1
-			if digits := len(strings.TrimLeft(string(raw), "-")) - 1; digits <= 38 {
-				return types.DecimalOf(int32(digits), int32(scale))
-			}
+		return p.decimalOf(raw)
+	}
+	return tDouble
+}
+
+// decimalOf is the narrowest DECIMAL that holds a number; DOUBLE if none does.
+func (p *jsonReader) decimalOf(raw []byte) types.DataType {
+	var d parsedDecimal
+	if point := strings.IndexByte(string(raw), '.'); d.parse(raw) && point > 0 && !strings.ContainsAny(string(raw), "eE") {
+		scale := len(raw) - point - 1
+		if digits := len(strings.TrimLeft(string(raw), "-")) - 1; digits <= 38 {
+			return types.DecimalOf(int32(digits), int32(scale))
 		}
 	}
 	return tDouble

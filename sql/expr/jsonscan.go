@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"bytes"
+	"math"
 	"strconv"
 	"unicode/utf8"
 )
@@ -22,6 +24,8 @@ type jsonScanner struct {
 	s     []byte
 	rules jsonRules
 	depth int
+	// doubles says that appendCompact writes numbers that are not whole as DOUBLE does.
+	doubles bool
 }
 
 // maxJSONDepth bounds nesting, as Spark's reader does.
@@ -345,7 +349,8 @@ func appendQuoted(dst, s []byte) []byte {
 	return append(dst, '"')
 }
 
-// appendCompact writes the value at i without blanks; it was checked before.
+// appendCompact writes the value at i without blanks; it was checked before. With doubles numbers that are not whole
+// come as DOUBLE prints them.
 func (j *jsonScanner) appendCompact(dst []byte, i, end int) []byte {
 	switch j.s[i] {
 	case '{':
@@ -377,6 +382,11 @@ func (j *jsonScanner) appendCompact(dst []byte, i, end int) []byte {
 	case '"', '\'':
 		var buf [128]byte
 		return appendQuoted(dst, appendUnquoted(buf[:0], j.s[i:end]))
+	}
+	if raw := j.s[i:end]; j.doubles && bytes.ContainsAny(raw, ".eE") {
+		if f, ok := parseJSONFloat(raw, false, true, false); ok && !math.IsInf(f, 0) {
+			return AppendDouble(dst, f, 64)
+		}
 	}
 	return append(dst, j.s[i:end]...)
 }

@@ -222,6 +222,9 @@ func buildIn(c *Call) (Expr, error) {
 		return nil, errs.New("DATATYPE_MISMATCH.INVALID_ORDERING_TYPE", "sqlExpr", quoted(text), "functionName", "`in`",
 			"dataType", quoted(t.SQL()))
 	}
+	if l, ok := c.Args[0].(*Literal); ok && l.Value.IsNull(0) && len(c.Args) > 1 { // the entries are not looked at
+		return &Literal{Value: NullLit(types.Of(types.Boolean)).Value, Text: text}, nil
+	}
 	args := CastAll(c.Args, t, c.Conf)
 	lazy := false
 	for i, a := range args[1:] {

@@ -59,18 +59,7 @@ func mathFunctions() []Function {
 	two("hypot", "Length of a vector.", true, math.Hypot)
 	two("atan2", "Angle of a point.", true, func(y, x float64) float64 { return math.Atan2(y+0, x+0) })
 	two("nanvl", "The first argument, or the second if it is NaN.", false, nil)
-	out[len(out)-1].Build = sig{in: "dd", out: tDouble, loose: true, null: true, k: f64Rows(func(r *row) (float64, error) {
-		if r.null(0) {
-			return 0, errNull
-		}
-		if x := r.f64(0); !math.IsNaN(x) {
-			return x, nil
-		}
-		if r.null(1) {
-			return 0, errNull
-		}
-		return r.f64(1), nil
-	})}.build
+	out[len(out)-1].Build = buildNaNVL
 	add(fn("isnan(expr)", "Whether a number is NaN; false for null.", func(c *Call) (Expr, error) {
 		e, err := sig{in: "d", out: tBoolean, loose: true, k: boolRows(func(r *row) (bool, error) {
 			return !r.null(0) && math.IsNaN(r.f64(0)), nil
@@ -605,4 +594,28 @@ func buildWidthBucket(c *Call) (Expr, error) {
 	}))
 	s.Null = true
 	return s, nil
+}
+
+// buildNaNVL keeps FLOAT if both are.
+func buildNaNVL(c *Call) (Expr, error) {
+	if len(c.Args) == 2 && c.Args[0].Type().Kind == types.Float && c.Args[1].Type().Kind == types.Float {
+		at := func(r *row, k int) float32 { v := r.args[k]; return v.F32[v.Row(r.i)] }
+		return NewScalar("nanvl", c.Args[0].Type(), true, c.Args, "", fixedRows(func(v *columnar.Vec) []float32 { return v.F32 }, func(r *row) (float32, error) {
+			return orIfNaN(r, at)
+		})), nil
+	}
+	return sig{in: "dd", out: tDouble, loose: true, null: true, k: f64Rows(func(r *row) (float64, error) {
+		return orIfNaN(r, (*row).f64)
+	})}.build(c)
+}
+
+func orIfNaN[T float32 | float64](r *row, at func(r *row, k int) T) (T, error) {
+	k := 0
+	if !r.null(0) && math.IsNaN(float64(at(r, 0))) {
+		k = 1
+	}
+	if r.null(k) {
+		return 0, errNull
+	}
+	return at(r, k), nil
 }

@@ -16,7 +16,7 @@ func variantFunctions() []Function {
 				sc.s = r.bytes(0)
 				i := sc.space(0)
 				end := sc.skip(i)
-				if end >= 0 && sc.space(end) == len(sc.s) {
+				if end >= 0 && (end == len(sc.s) || sc.space(end) > end || sc.s[i] != '-' && sc.s[i]-'0' > 9) { // what follows is not looked at
 					if out, ok := normalVariant(dst, &sc, i, end); ok {
 						return out, nil
 					}
@@ -51,11 +51,12 @@ func variantFunctions() []Function {
 			}
 			call := *c
 			call.Args = []Expr{c.Args[0], StringLit("$" + path)}
+			call.Name = "variant_get"
 			e, err := variantGet(false)(&call)
-			if s, ok := e.(*Scalar); ok { // it is named as the field is
-				s.Text = strings.Trim(path[max(strings.LastIndexAny(path, ".["), 0)+1:], "]'\"")
+			if err != nil || strings.HasSuffix(path, "]") && !strings.HasSuffix(path, "']") { // an element has no name
+				return e, err
 			}
-			return e, err
+			return &Alias{Child: e, Name: strings.Trim(path[max(strings.LastIndexAny(path, ".["), 0)+1:], "]'\"")}, nil
 		}},
 		fn("schema_of_variant(v)", "The type of a VARIANT's value.", func(c *Call) (Expr, error) {
 			if err := c.Arity(1, 1); err != nil {
@@ -73,8 +74,8 @@ func variantFunctions() []Function {
 			if err := c.Arity(1, 1); err != nil {
 				return nil, err
 			}
-			switch t := c.Args[0].Type(); t.Kind {
-			case types.Struct, types.Map, types.Array, types.Null:
+			switch t := c.Args[0].Type(); {
+			case (t.Kind == types.Struct || t.Kind == types.Map || t.Kind == types.Array) && otherKeys(t) == nil, t.Kind == types.Null:
 			default:
 				return nil, errs.New("DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION", "sqlExpr", quoted(c.Text()),
 					"srcType", quoted(t.SQL()), "targetType", `"VARIANT"`)
@@ -158,6 +159,9 @@ func normalVariant(dst []byte, sc *jsonScanner, i, end int) ([]byte, bool) {
 	if strings.Contains(text, ".") {
 		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 	}
+	if text == "-0" {
+		text = "0"
+	}
 	return append(dst, text...), true
 }
 
@@ -175,12 +179,7 @@ func variantType(sc *jsonScanner, i, end int) types.DataType {
 		elem := tNull
 		sc.items(i, func(v, e int) bool {
 			t := variantType(sc, v, e)
-			switch c, ok := TightestCommonType(elem, t); {
-			case ok:
-				elem = c
-			default:
-				elem = tVariant
-			}
+			elem = mergedVariantType(elem, t)
 			return true
 		})
 		return types.ArrayOf(elem, true)
@@ -245,7 +244,7 @@ func variantGet(try bool) func(c *Call) (Expr, error) {
 		part := Strict("variant_part", tVariant, []Expr{CastTo(c.Args[0], tVariant, c.Conf), call.Args[1]}, text, nil)
 		part.Null = true
 		part.Fresh = func() Kernel {
-			var p jsonPath
+			p := jsonPath{both: true}
 			var sc jsonScanner
 			return bytesRows(func(r *row, dst []byte) ([]byte, error) {
 				if !p.parse(r.bytes(1)) || p.wild {
@@ -401,6 +400,13 @@ func (p *jsonReader) variantValue(t types.DataType, i, end int, a *Appender) boo
 	}
 	if raw[0] == '{' || raw[0] == '[' {
 		return false
+	}
+	if t.Kind == types.Boolean && raw[0] != 't' && raw[0] != 'f' {
+		f, ok := parseJSONFloat(raw, false, true, false)
+		if ok && a != nil {
+			a.appendBool(f != 0)
+		}
+		return ok
 	}
 	if t.IsIntegral() && raw[0] != 't' && raw[0] != 'f' { // decimals are cut
 		if f, ok := parseJSONFloat(raw, false, true, false); ok && f != float64(int64(f)) {

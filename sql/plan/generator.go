@@ -51,6 +51,7 @@ func (x *resolver) generator(f *sql.FuncCall) expr.Expr {
 	}
 	x.sc = y.sc
 	g := &generator{kind: kind, args: args, outer: strings.HasSuffix(name, "_outer"), text: callText(name, args)}
+	g.first = g
 	arity := func(n int) {
 		if len(args) != n {
 			x.fail(f, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "functionName", types.Quote(name), "expectedNum", n, "actualNum", len(args), "docroot", docroot)
@@ -177,6 +178,19 @@ func (x *resolver) generatorNames(it *sql.SelectItem, n *item, g *generator) {
 func (b *block) generate(n Node) (Node, []expr.Expr, []string) {
 	var es []expr.Expr
 	var names []string
+	places := map[*generator]int{}
+	known := func(e expr.Expr) expr.Expr { // values of generators are columns now
+		return transform(e, func(e expr.Expr) expr.Expr {
+			if v, ok := e.(*generatedValue); ok {
+				at, ok := places[v.of.first]
+				if !ok {
+					panic("plan: a generator is used before it is made")
+				}
+				return columnAt(n, at)
+			}
+			return e
+		})
+	}
 	for _, it := range b.items {
 		g, ok := it.e.(*generator)
 		if !ok {
@@ -185,13 +199,26 @@ func (b *block) generate(n Node) (Node, []expr.Expr, []string) {
 			continue
 		}
 		base := len(n.Schema())
-		n = newGenerate(n, g, g.outer, it.names)
+		places[g.first] = base
+		made := *g
+		if len(places) > 1 {
+			made.args = append([]expr.Expr{}, g.args...)
+			for i := range made.args {
+				made.args[i] = known(made.args[i])
+			}
+		}
+		n = newGenerate(n, &made, g.outer, it.names)
 		for i := range g.out {
 			es = append(es, columnAt(n, base+i))
 			names = append(names, n.Schema()[base+i].Name)
 		}
 		if len(g.out) == 1 {
 			it.e = columnAt(n, base)
+		}
+	}
+	if len(places) > 0 {
+		for i := range es {
+			es[i] = known(es[i])
 		}
 	}
 	for i := range b.sort { // ORDER BY of a generated column

@@ -62,6 +62,7 @@ type generator struct {
 	outer bool
 	out   types.Schema
 	text  string
+	first *generator // what copies are copies of
 }
 
 func (g *generator) Type() types.DataType {
@@ -73,6 +74,14 @@ func (g *generator) Type() types.DataType {
 func (g *generator) Nullable() bool        { return true }
 func (g *generator) Children() []expr.Expr { return g.args }
 func (g *generator) String() string        { return g.text }
+
+// generatedValue is the column of a generator that stands in the same select list, before its Generate node is made.
+type generatedValue struct{ of *generator }
+
+func (v *generatedValue) Type() types.DataType  { return v.of.out[0].Type }
+func (v *generatedValue) Nullable() bool        { return true }
+func (v *generatedValue) Children() []expr.Expr { return nil }
+func (v *generatedValue) String() string        { return v.of.text }
 
 // groupingCall is grouping(c), or grouping_id(…) with id.
 type groupingCall struct {

@@ -302,7 +302,13 @@ func (x *resolver) like(n *sql.Like) expr.Expr {
 		if n.Not {
 			name = "not" + name
 		}
-		return x.build(after(n, n.X), name, append(args, x.exprs(n.List)...)...)
+		args = append(args, x.exprs(n.List)...)
+		if n.Op == "ILIKE" {
+			for i := range args {
+				args[i] = x.build(n, "lower", args[i])
+			}
+		}
+		return x.build(after(n, n.X), name, args...)
 	}
 	args = append(args, x.expr(n.Pattern))
 	if n.Escape != nil {
@@ -484,12 +490,16 @@ func (x *resolver) alias(n *sql.Name) expr.Expr {
 		}
 		x.fail(n, "AMBIGUOUS_LATERAL_COLUMN_ALIAS", "name", types.Quote(n.Parts[0]), "n", count)
 	}
-	if _, ok := found.e.(*generator); ok && !x.outputFirst {
-		return nil
+	value := found.e
+	if g, ok := value.(*generator); ok && !x.outputFirst {
+		if !x.lateral || len(g.out) != 1 {
+			return nil
+		}
+		value = &generatedValue{g}
 	}
-	var e expr.Expr = &named{found.e, n.Parts[0]}
+	var e expr.Expr = &named{value, n.Parts[0]}
 	if x.lateral {
-		e = &named{found.e, "lateralAliasReference(" + n.Parts[0] + ")"}
+		e = &named{value, "lateralAliasReference(" + n.Parts[0] + ")"}
 	} else if c, ok := found.e.(*expr.Column); ok {
 		d := *c
 		d.Field.Name = n.Parts[0]

@@ -231,7 +231,10 @@ func plainColumn(ast sql.Expr, e expr.Expr) (string, bool) {
 					e = c.Child
 					continue
 				}
-				return e.String(), true
+				if al, ok := e.(*expr.Alias); ok {
+					return al.Name, true
+				}
+				return "", false
 			}
 		case *sql.Name:
 			for {
@@ -258,14 +261,21 @@ func (a *analyzer) from(rels []sql.Relation, outer *scope) *scope {
 	}
 	sc := a.relation(rels[0], outer)
 	for _, r := range rels[1:] {
-		if isLateral(r) {
-			sc = a.lateralJoin(r, &sql.Join{Span: spanOf(r), Kind: sql.InnerJoin, Right: r}, sc, outer)
-			continue
-		}
-		right := a.relation(r, outer)
-		sc = a.joined(r, sql.InnerJoin, sc, right, nil, outer)
+		sc = a.comma(sc, r, outer)
 	}
 	return sc
+}
+
+// comma joins what stands before a comma with what stands behind it. A comma binds no weaker than JOIN: of
+// `l, r JOIN t ON …` the condition sees the columns of l, too (AstBuilder.visitFromClause).
+func (a *analyzer) comma(left *scope, r sql.Relation, outer *scope) *scope {
+	if j, ok := r.(*sql.Join); ok {
+		return a.joinWith(a.comma(left, j.Left, outer), j, outer)
+	}
+	if isLateral(r) {
+		return a.lateralJoin(r, &sql.Join{Span: spanOf(r), Kind: sql.InnerJoin, Right: r}, left, outer)
+	}
+	return a.joined(r, sql.InnerJoin, left, a.relation(r, outer), nil, outer)
 }
 
 func spanOf(n sql.Node) sql.Span { return n.Pos() }

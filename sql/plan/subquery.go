@@ -781,7 +781,7 @@ func (a *analyzer) lateralJoin(r sql.Relation, j *sql.Join, left *scope, outer *
 	if t, ok := r.(*sql.TableFunc); ok {
 		x := &resolver{a: a, sc: left, generators: true}
 		if g := x.generator(t.Func); g != nil {
-			return a.generated(t, left, g.(*generator), kind == LeftOuter && j.On != nil, t.Alias)
+			return a.lateralOn(a.generated(t, left, g.(*generator), kind == LeftOuter && j.On != nil, t.Alias), j)
 		}
 	}
 	right := a.relation(r, left)
@@ -828,16 +828,22 @@ func (a *analyzer) lateralJoin(r sql.Relation, j *sql.Join, left *scope, outer *
 		c.field = refield(c.field, out.Schema()[c.index])
 		cols = append(cols, c)
 	}
-	sc := newScope(out, cols, outer)
-	if j.On != nil {
-		cond := (&resolver{a: a, sc: sc}).expr(j.On)
-		if l, ok := cond.(*expr.Literal); !ok || l.Value.IsNull(0) || !l.Value.Bool(0) {
-			if kind != Inner {
-				a.fail(j, "UNSUPPORTED_FEATURE", "feature", "ON of a LEFT JOIN LATERAL other than true")
-			}
-			sc.node = a.filtered(sc.node, cond)
-		}
+	return a.lateralOn(newScope(out, cols, outer), j)
+}
+
+// lateralOn applies the condition of a lateral join to what it has joined.
+func (a *analyzer) lateralOn(sc *scope, j *sql.Join) *scope {
+	if j.On == nil {
+		return sc
 	}
+	cond := (&resolver{a: a, sc: sc}).expr(j.On)
+	if l, ok := cond.(*expr.Literal); ok && !l.Value.IsNull(0) && l.Value.Bool(0) {
+		return sc
+	}
+	if joinKinds[j.Kind] != Inner {
+		a.fail(j, "UNSUPPORTED_FEATURE", "feature", "ON of a LEFT JOIN LATERAL other than true")
+	}
+	sc.node = a.filtered(sc.node, cond)
 	return sc
 }
 
