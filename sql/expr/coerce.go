@@ -179,7 +179,9 @@ func ansiCommon(a, b types.DataType) (types.DataType, bool) {
 		return types.Of(types.BigInt), true
 	case b.IsNumeric():
 		return types.Of(types.Double), true
-	case b.IsInterval() || !b.IsAtomic() || b.Kind == types.Variant:
+	case b.Kind == types.Variant:
+		return b, true
+	case b.IsInterval() || !b.IsAtomic():
 		return types.DataType{}, false
 	}
 	return b, true
@@ -194,13 +196,16 @@ func CommonTypeOf(a, b types.DataType, c Conf) (types.DataType, bool) {
 }
 
 func legacyCommon(a, b types.DataType) (types.DataType, bool) {
+	if a.IsIntegral() && b.Kind == types.Float || a.Kind == types.Float && b.IsIntegral() {
+		return types.Of(types.Float), true
+	}
 	if t, ok := tightestCommon(a, b); ok {
 		return t, true
 	}
 	if b.Kind == types.String {
 		a, b = b, a
 	}
-	if a.Kind == types.String && b.IsAtomic() && b.Kind != types.Boolean && b.Kind != types.Binary {
+	if a.Kind == types.String && (b.IsAtomic() && b.Kind != types.Boolean && b.Kind != types.Binary && b.Kind != types.Calendar || b.Kind == types.Variant) {
 		return types.Of(types.String), true
 	}
 	return types.DataType{}, false

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"regexp"
 	"strings"
 
 	"streamlab/errs"
@@ -242,12 +243,12 @@ func ParseInterval(text []byte, t types.DataType) (int64, error) {
 }
 
 func unmatchedInterval(text string, t types.DataType) error {
-	kind := "day-time"
+	kind, condition := "day-time", "INVALID_INTERVAL_FORMAT.UNMATCHED_FORMAT_STRING_WITH_NOTICE"
 	if t.Kind == types.YearMonth {
-		kind = "year-month"
+		kind, condition = "year-month", "INVALID_INTERVAL_FORMAT.UNMATCHED_FORMAT_STRING"
 	}
 	format, unit := intervalFormats(t)
-	return errs.New("INVALID_INTERVAL_FORMAT.UNMATCHED_FORMAT_STRING_WITH_NOTICE", "input", text, "intervalStr", kind,
+	return errs.New(condition, "input", text, "intervalStr", kind,
 		"supportedFormat", "`"+format+"`, `INTERVAL [+|-]'"+format+"' "+unit+"`", "typeName", t.Simple())
 }
 
@@ -264,11 +265,14 @@ func ParseIntervalLiteral(text string, t types.DataType) (int64, error) {
 	if ok {
 		return v, nil
 	}
-	if t.Kind == types.YearMonth {
+	if t.Kind == types.YearMonth && yearsAndMonths.MatchString(s) {
 		return 0, errs.New("INVALID_INTERVAL_FORMAT.INTERVAL_PARSING", "input", text, "interval", "year-month")
 	}
 	return 0, unmatchedInterval(text, t)
 }
+
+// yearsAndMonths is the form of a year-month interval, whose months may be too many.
+var yearsAndMonths = regexp.MustCompile(`^[+-]?\d+-\d+$`)
 
 // fieldOutOfRange looks for a number that is too large for its field in a day-time text of the right form and
 // says so in the words of Spark's check; "" if there is none.

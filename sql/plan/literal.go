@@ -298,7 +298,13 @@ func constantText(x *resolver, e sql.Expr) (string, bool) {
 		return constantText(x, l.X)
 	case *sql.Unary:
 		t, ok := constantText(x, l.X)
-		return l.Op + t, ok
+		switch {
+		case l.Op == "-" && strings.HasPrefix(t, "-"):
+			return t[1:], ok
+		case l.Op == "+" || strings.HasPrefix(t, "+"):
+			t = strings.TrimPrefix(t, "+")
+		}
+		return strings.TrimPrefix(l.Op, "+") + t, ok
 	case *sql.Param:
 		if v, ok := x.param(l).(*expr.Literal); ok {
 			return v.String(), true
