@@ -119,7 +119,7 @@ steps:
 		t.Error("a lesson that holds its queries back counts as started")
 	}
 	steps := b.Lab().Steps
-	if steps[0].State != screen.StepSeen || steps[0].Found != "[3]" || steps[0].Answer != "Three lines." || steps[0].Said != "three" || steps[1].State != screen.StepFailed {
+	if steps[0].State != screen.StepSeen || steps[0].Found != "SELECT count(*) FROM q  →  [3]" || steps[0].Answer != "Three lines." || steps[0].Said != "three" || steps[1].State != screen.StepFailed {
 		t.Errorf("%+v", steps)
 	}
 	if got := newLearning().seen("l"); !got[0] || got[1] {

@@ -53,6 +53,23 @@ func maxLetters(c byte) int {
 	return 0
 }
 
+// weekBased is the first letter outside of quotes that stands for years and days of weeks; "" if there is none. Quotes
+// divide a pattern into parts, and a part with letters that nobody knows ends the search, as that is found first.
+func weekBased(text string) string {
+	for k, part := range strings.Split(text, "'") {
+		if k%2 != 0 {
+			continue
+		}
+		if i := strings.IndexAny(part, "YWwuec"); i >= 0 {
+			return part[i : i+1]
+		}
+		if strings.ContainsAny(part, "ABnNp") {
+			break
+		}
+	}
+	return ""
+}
+
 // compileDateFormat reads a pattern. Some letters are only for printing.
 func compileDateFormat(text string, parsing bool) (*dateFormat, error) {
 	f := &dateFormat{text: text}
@@ -62,6 +79,9 @@ func compileDateFormat(text string, parsing bool) (*dateFormat, error) {
 			return errs.New("INCONSISTENT_BEHAVIOR_CROSS_VERSION.DATETIME_PATTERN_RECOGNITION", "pattern", quoteSQL(text),
 				"config", `"spark.sql.legacy.timeParserPolicy"`, "docroot", docroot)
 		}
+		if c := weekBased(text); c != "" {
+			return errs.New("INCONSISTENT_BEHAVIOR_CROSS_VERSION.DATETIME_WEEK_BASED_PATTERN", "c", c)
+		}
 		return errs.New("INVALID_DATETIME_PATTERN.WITH_SUGGESTION", "pattern", quoteSQL(text), "docroot", docroot)
 	}
 	literal := func(s string) {
@@ -70,6 +90,9 @@ func compileDateFormat(text string, parsing bool) (*dateFormat, error) {
 			return
 		}
 		f.items = append(f.items, dateItem{letter: '\'', text: s})
+	}
+	if weekBased(text) != "" {
+		return nil, unrecognised()
 	}
 	depth := 0
 	for i := 0; i < len(text); {
@@ -84,8 +107,6 @@ func compileDateFormat(text string, parsing bool) (*dateFormat, error) {
 			switch {
 			case strings.IndexByte("ABnNp", c) >= 0 || parsing && strings.IndexByte("Qq", c) >= 0:
 				return nil, errs.New("INVALID_DATETIME_PATTERN.ILLEGAL_CHARACTER", "c", string(c), "pattern", text)
-			case c == 'e' || c == 'c':
-				return nil, errs.New("INCONSISTENT_BEHAVIOR_CROSS_VERSION.DATETIME_WEEK_BASED_PATTERN", "c", string(c))
 			case n > maxLetters(c) || parsing && (c == 'E' || c == 'F') || c == 'V' && n != 2 || c == 'O' && n != 1 && n != 4:
 				return nil, unrecognised()
 			}
@@ -125,7 +146,7 @@ func compileDateFormat(text string, parsing bool) (*dateFormat, error) {
 			f.items = append(f.items, dateItem{letter: c})
 			i++
 		case c == '{' || c == '}' || c == '#':
-			return nil, errs.New("INVALID_DATETIME_PATTERN.WITH_SUGGESTION", "pattern", quoteSQL(text), "docroot", docroot)
+			return nil, unrecognised()
 		default:
 			literal(text[i : i+1])
 			i++

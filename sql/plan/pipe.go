@@ -23,8 +23,8 @@ func (a *analyzer) pipeStep(sc *scope, op *sql.PipeOp, outer *scope) *scope {
 	switch op.Kind {
 	case "SELECT":
 		s := &sql.Select{Span: op.Span, Items: op.Items, Distinct: op.Distinct, Windows: op.Windows}
-		a.noAggregate(sc, op, "SELECT")
-		return fresh(a.selectOver(sc, s, nil))
+		items := a.noAggregate(sc, op, "SELECT")
+		return keepQualifiers(fresh(a.selectOver(sc, s, nil)), sc, items)
 	case "EXTEND":
 		a.noAggregate(sc, op, "EXTEND")
 		return a.extend(sc, op, outer)
@@ -74,16 +74,37 @@ func (a *analyzer) pipeStep(sc *scope, op *sql.PipeOp, outer *scope) *scope {
 }
 
 // noAggregate refuses aggregates in steps that do not group.
-func (a *analyzer) noAggregate(sc *scope, op *sql.PipeOp, clause string) {
+func (a *analyzer) noAggregate(sc *scope, op *sql.PipeOp, clause string) []*item {
 	x := &resolver{a: a, sc: &scope{node: sc.node, cols: sc.cols, parent: sc.parent, windowIndex: -1, sessionAt: -1}, windows: map[string]*sql.WindowSpec{}}
 	for _, w := range op.Windows {
 		x.windows[strings.ToLower(w.Name)] = w.Spec
 	}
-	for _, it := range x.items(op.Items) {
+	items := x.items(op.Items)
+	for _, it := range items {
 		if hasAggregate(it.e) && clause == "EXTEND" {
 			a.fail(it.span, "PIPE_OPERATOR_CONTAINS_AGGREGATE_FUNCTION", "expr", firstAggregate(it.e).String(), "clause", clause)
 		}
 	}
+	return items
+}
+
+// keepQualifiers gives columns of in that a select list passes on under their own names the qualifiers they had.
+func keepQualifiers(out, in *scope, items []*item) *scope {
+	if len(items) != len(out.cols) {
+		return out
+	}
+	for i, it := range items {
+		c, ok := it.e.(*expr.Column)
+		if !ok || it.aliased {
+			continue
+		}
+		for _, k := range in.cols {
+			if k.index == c.Index && !k.hidden {
+				out.cols[i].qual = k.qual
+			}
+		}
+	}
+	return out
 }
 
 // extend appends columns and keeps the qualifiers of the others.
