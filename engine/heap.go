@@ -273,6 +273,9 @@ func (h *heap) addColumns(d catalog.Definition, list []catalog.ColumnChange) err
 		if len(c.Path) > 1 {
 			return errs.New("UNSUPPORTED_FEATURE.TABLE_OPERATION", "tableName", fullName(d), "operation", "ADD COLUMN with qualified column")
 		}
+		if c.After != "" && d.Columns.Index(c.After) < 0 {
+			return errs.New("FIELD_NOT_FOUND", "fieldName", types.Quote(c.Field.Name), "fields", strings.Join(d.Columns.Names(), ", "))
+		}
 		if d.Columns.Index(c.Field.Name) >= 0 {
 			return errs.New("COLUMN_ALREADY_EXISTS", "columnName", types.Quote(strings.ToLower(c.Field.Name)))
 		}

@@ -204,17 +204,17 @@ func (p *parser) merge() Statement {
 		}
 		p.unexpected("WHEN")
 	}
-	p.lastUnconditional(m)
 	m.Span = p.from(start)
+	p.lastUnconditional(m)
 	return m
 }
 
 // lastUnconditional: of the clauses of one kind only the last may have no condition, as none behind it could
 // ever be reached.
 func (p *parser) lastUnconditional(m *Merge) {
-	open := map[string]Span{}
+	open := map[string]bool{}
 	for _, c := range m.Clauses {
-		if at, ok := open[c.Kind]; ok {
+		if open[c.Kind] {
 			condition := "NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION"
 			switch c.Kind {
 			case "NOT MATCHED":
@@ -222,10 +222,10 @@ func (p *parser) lastUnconditional(m *Merge) {
 			case "NOT MATCHED BY SOURCE":
 				condition = "NON_LAST_NOT_MATCHED_BY_SOURCE_CLAUSE_OMIT_CONDITION"
 			}
-			p.failAt(at, errs.New(condition))
+			p.failAt(m.Span, errs.New(condition))
 		}
 		if c.Cond == nil {
-			open[c.Kind] = c.Span
+			open[c.Kind] = true
 		}
 	}
 }

@@ -123,23 +123,26 @@ func (p *parser) pipeAggregate(o *PipeOp, query Span) {
 	p.skip(2)
 	refuse := func(what string) {
 		p.failAt(query,
-			errs.New("UNSUPPORTED_FEATURE.PIPE_OPERATOR_AGGREGATE_UNSUPPORTED_CASE", "case", "GROUP BY "+what))
+			errs.New("UNSUPPORTED_FEATURE.PIPE_OPERATOR_AGGREGATE_UNSUPPORTED_CASE", "case", what))
 	}
 	if p.isKw("ALL") && !p.afterName(1) {
-		refuse("ALL")
+		refuse("GROUP BY ALL")
 	}
 	o.GroupBy = &GroupBy{}
 	p.list(func() {
-		if kind := p.groupKind(); kind != "" {
+		switch kind := p.groupKind(); kind {
+		case "":
+		case "GROUPING SETS":
 			refuse(kind)
+		default:
+			refuse("GROUP BY " + kind)
 		}
 		it := p.selectItem()
 		o.GroupBy.Items = append(o.GroupBy.Items, GroupItem{Span: it.Span, Expr: it.Expr})
 		o.Names = append(o.Names, it.Alias)
 	})
 	if p.isKw("GROUPING", "SETS") || p.isKw("WITH") && (p.word(1) == "CUBE" || p.word(1) == "ROLLUP") {
-		what := p.word(0) + " " + p.word(1)
-		refuse(what)
+		refuse(p.word(0) + " " + p.word(1))
 	}
 	o.GroupBy.Span = p.from(at)
 }

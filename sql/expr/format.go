@@ -202,7 +202,8 @@ func (s *formatSpec) append(dst []byte, r *row, k int) ([]byte, error) {
 	i := v.Row(r.i)
 	kind := v.Type.Kind
 	mismatch := func() error {
-		names := map[types.Kind]string{types.String: "org.apache.spark.unsafe.types.UTF8String", types.Double: "java.lang.Double", types.Boolean: "java.lang.Boolean"}
+		names := map[types.Kind]string{types.String: "org.apache.spark.unsafe.types.UTF8String", types.Double: "java.lang.Double", types.Boolean: "java.lang.Boolean",
+			types.Decimal: "org.apache.spark.sql.types.Decimal"}
 		return badFormat(string(s.conv) + " != " + names[kind])
 	}
 	whole := v.Type.IsIntegral() || kind == types.Date || kind == types.Timestamp || kind == types.TimestampNTZ
@@ -266,9 +267,7 @@ func (s *formatSpec) append(dst []byte, r *row, k int) ([]byte, error) {
 			x = float64(v.F32[i])
 		case types.Double:
 			x = v.F64[i]
-		case types.Decimal:
-			x = decToF64(v.Dec[i], v.Type.Scale)
-		default:
+		default: // also DECIMAL, of which Java's formatter knows nothing
 			return dst, mismatch()
 		}
 		if math.IsNaN(x) || math.IsInf(x, 0) {
@@ -281,9 +280,6 @@ func (s *formatSpec) append(dst []byte, r *row, k int) ([]byte, error) {
 		}
 		neg := math.Signbit(x)
 		switch {
-		case s.conv == 'f' && kind == types.Decimal:
-			n, _ := roundDecimal(v.Dec[i], v.Type.Scale, int32(p), int32(p), halfUp)
-			text = bytes.TrimPrefix(appendDecimal(text, n, int32(p)), []byte{'-'})
 		case s.conv == 'f':
 			text = strconv.AppendFloat(text, math.Abs(roundFloat(x, int32(p), halfUp, 64)), 'f', p, 64)
 		case lower == 'e':

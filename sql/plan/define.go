@@ -187,6 +187,17 @@ func (a *analyzer) uniqueNames(at sql.Node, s types.Schema) {
 			a.fail(at, "COLUMN_ALREADY_EXISTS", "columnName", types.Quote(k))
 		}
 		seen[k] = true
+		a.uniqueFields(at, f.Type)
+	}
+}
+
+// uniqueFields is uniqueNames for the structs in a type.
+func (a *analyzer) uniqueFields(at sql.Node, t types.DataType) {
+	a.uniqueNames(at, t.Fields)
+	for _, part := range []*types.DataType{t.Key, t.Elem} {
+		if part != nil {
+			a.uniqueFields(at, *part)
+		}
 	}
 }
 

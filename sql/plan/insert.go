@@ -55,6 +55,14 @@ func (a *analyzer) staticPartition(i *sql.Insert, g *target) map[int]expr.Expr {
 	}
 	if !g.delta { // static columns stand before dynamic ones
 		dynamic := false
+		named := map[string]bool{}
+		for _, q := range i.Partition {
+			k := strings.ToLower(q.Key)
+			if named[k] {
+				a.fail(i, "DUPLICATE_KEY", "keyColumn", types.Quote(k))
+			}
+			named[k] = true
+		}
 		for _, p := range g.def.PartitionBy {
 			k := table.Index(p)
 			if fixed[k] == nil {
