@@ -58,7 +58,7 @@ type Probe struct {
 // Probes are those that there are.
 func Probes() []Probe {
 	return []Probe{
-		{Name: "open", About: "rows/s of a grouped stream, as fast as it can, with the workbench open ÷ headless, in turn by quarters of a second", run: probeOpen},
+		{Name: "open", About: "rows/s of a grouped stream, as fast as it can, with the workbench open ÷ headless, in turn by seconds", run: probeOpen},
 		{Name: "keys", About: "time from a key to its frame while 1,000,000 rows/s flow", run: probeKeys},
 		{Name: "latency", About: "every budget of the screens: keys, frames, first pages, start, replay, what the screen costs", run: probeLatency},
 		{Name: "idle", About: "CPU of a workbench with nothing to do", run: probeIdle},

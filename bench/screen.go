@@ -32,8 +32,8 @@ queries:
 `
 
 const (
-	slice   = 250 * time.Millisecond
-	turns   = 24              // of both together, in a round
+	slice   = 1000 * time.Millisecond
+	turns   = 12              // of both together, in a round
 	fewest  = 50              // batches of each in a round: with fewer the round goes on, for longest at most
 	longest = 8 * turns       // turns
 	warming = 1 * time.Second // of each process, not counted
@@ -49,10 +49,12 @@ type share struct {
 func (s share) rate() float64 { return float64(s.rows) / s.ran.Seconds() }
 
 // probeOpen runs the same lab twice at once, with the workbench on a pseudo terminal and without, and lets the two
-// have the machine in turn, a quarter of a second each: one is stopped while the other runs. So both see the same
+// have the machine in turn, a second each: one is stopped while the other runs. So both see the same
 // machine, whose speed differs by more than what is to be measured when they run one after the other. Two processes
 // of the same program differ by some hundredths all the same, by where their memory lies; so there are five times as many
-// rounds as are asked for, each with new ones, and the middle ratio counts. Between which ratios half of the rounds lie,
+// rounds as are asked for, each with new ones, and the middle ratio counts. A turn may not be short: whenever the
+// workbench goes on after a stop it takes the terminal and paints the whole screen, some ten milliseconds that a stream
+// in an open workbench does not pay. Between which ratios half of the rounds lie,
 // and what a row costs on the CPU, which waits do not change, says how far to trust it.
 func probeOpen(ctx context.Context, p Probing) ([]Figure, error) {
 	var ratios, costs, open, closed []float64
