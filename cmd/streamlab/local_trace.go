@@ -35,12 +35,15 @@ func (b *localLab) Trace(ctx context.Context, query string, batch int64, o scree
 		t, err := q.Replay(ctx, batch, eo)
 		return shownTrace(t, err)
 	}
+	gone := func(err error) error { // a checkpoint that ended with its query, or what was seen of it before it had batches
+		if q := b.w.Query(query); err != nil && q != nil && q.Snapshot().Temporary {
+			return errs.Wrap(err, "TRACE_TEMPORARY", "name", query, "batch", batch)
+		}
+		return err
+	}
 	cp, _, done, err := b.at(query)
 	if err != nil {
-		if q := b.w.Query(query); q != nil && q.Snapshot().Temporary {
-			err = errs.Wrap(err, "TRACE_TEMPORARY", "name", query, "batch", batch)
-		}
-		return nil, err
+		return nil, gone(err)
 	}
 	defer done()
 	w, err := b.w.Writer(ctx, query)
@@ -48,7 +51,7 @@ func (b *localLab) Trace(ctx context.Context, query string, batch int64, o scree
 		return nil, err
 	}
 	t, err := w.Replay(ctx, cp, batch, eo)
-	return shownTrace(t, err)
+	return shownTrace(t, gone(err))
 }
 
 // TraceNext records the next batch of a running query.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"streamlab/store"
 )
@@ -24,11 +25,16 @@ queries:
   - {queryName: kept, sql: "SELECT value AS word FROM words", format: json, path: out, options: {checkpointLocation: c}}
   - {queryName: clock, sql: "SELECT value FROM ticks", format: noop}
 `
-	for name, text := range map[string]string{"l.yaml": text, "in/1.txt": "cat\ndog\n", "in/2.txt": "cat\nowl\n"} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, "in"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range [][2]string{{"l.yaml", text}, {"in/1.txt", "cat\ndog\n"}, {"in/2.txt", "cat\nowl\n"}} {
+		name := filepath.Join(dir, f[0])
+		if err := os.WriteFile(name, []byte(f[1]), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		written := time.Unix(1_700_000_000+int64(i), 0) // files come by their times
+		if err := os.Chtimes(name, written, written); err != nil {
 			t.Fatal(err)
 		}
 	}
