@@ -77,6 +77,8 @@ func TestAnAdoptedTextIsInUse(t *testing.T) {
 // A text with mistakes that is saved here is on disk and not in use, and nobody else has written it.
 func TestAnOwnSaveIsNoForeignChange(t *testing.T) {
 	b := opened(t, pastLab)
+	b.settle(t, "q")
+	b.settle(t, "t")
 	ctx := context.Background()
 	file, bad := b.w.Lab.File, pastLab+"\nno: [yaml\n"
 	stamp, changed, err := b.SaveLab(ctx, file, bad, "")
