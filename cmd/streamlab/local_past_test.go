@@ -23,6 +23,9 @@ queries:
 func (b *localLab) reopened(t *testing.T, noStart bool) *localLab {
 	t.Helper()
 	file := b.w.Lab.File
+	if b.reading != nil { // what it has seen of the checkpoint, it saw before the next one looks
+		_ = b.reading.Wait()
+	}
 	if err := b.w.Close(); err != nil {
 		t.Fatal(err)
 	}
