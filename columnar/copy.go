@@ -53,7 +53,7 @@ func Copy(dst, src *Vec, n int) {
 	}
 }
 
-// MemoryBytes is about how much memory the values of a vector take.
+// MemoryBytes is the memory of a vector's buffers and of its parts, by capacity.
 func (v *Vec) MemoryBytes() int64 {
 	n := cap(v.Bits)*8 + cap(v.Valid)*8 + cap(v.I8) + cap(v.I16)*2 + cap(v.I32)*4 + cap(v.I64)*8 + cap(v.F32)*4 + cap(v.F64)*8 +
 		cap(v.Dec)*16 + cap(v.Off)*4 + cap(v.Data)

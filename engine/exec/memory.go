@@ -6,7 +6,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"streamlab/columnar"
 	"streamlab/errs"
 )
 
@@ -127,20 +126,9 @@ func (p *Plan) measureState() {
 	}
 }
 
-// bytes is the memory of a vector's own buffers, by capacity.
-func vecBytes(v *columnar.Vec) int64 {
-	n := cap(v.Bits)*8 + cap(v.Valid)*8 + cap(v.I8) + cap(v.I16)*2 + cap(v.I32)*4 + cap(v.I64)*8 + cap(v.F32)*4 + cap(v.F64)*8 +
-		cap(v.Dec)*16 + cap(v.Off)*4 + cap(v.Data)
-	sum := int64(n)
-	for _, k := range v.Kids {
-		sum += vecBytes(k)
-	}
-	return sum
-}
-
 func (b *rowsBuffer) bytes() (n int64) {
 	for _, c := range b.cols {
-		n += vecBytes(c)
+		n += c.MemoryBytes()
 	}
 	return n
 }

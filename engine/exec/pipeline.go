@@ -65,7 +65,7 @@ func (s *reader) read(r *run, w int, p columnar.Partition, count func(rows int64
 		return l.Lend(r.ctx, func(cols []*columnar.Vec, n int) error {
 			bytes := int64(0)
 			for _, c := range cols {
-				bytes += vecBytes(c)
+				bytes += c.MemoryBytes()
 			}
 			if err := hold(bytes); err != nil {
 				return err
