@@ -64,7 +64,7 @@ func (q Query) sinkLine() string {
 	} else if to == "" {
 		to = q.Options["path"].Value
 	}
-	return strings.TrimSpace("sink " + q.sinkName() + " " + to)
+	return strings.TrimSpace("sink " + q.SinkName() + " " + to)
 }
 
 // dryRun runs a query over its first micro-batch.

@@ -67,7 +67,7 @@ func (l *Lab) queryAt(line int) string {
 
 // verdict says which output modes a query may run in.
 func (q Query) verdict(w *engine.DataStreamWriter, err error) Verdict {
-	v := Verdict{Query: q.Name.Value, Pos: q.Name.Pos, Format: q.sinkName(), Mode: strings.ToLower(q.OutputMode.Value)}
+	v := Verdict{Query: q.Name.Value, Pos: q.Name.Pos, Format: q.SinkName(), Mode: strings.ToLower(q.OutputMode.Value)}
 	if v.Mode == "" {
 		v.Mode = "append"
 	}
@@ -81,8 +81,8 @@ func (q Query) verdict(w *engine.DataStreamWriter, err error) Verdict {
 	return v
 }
 
-// sinkName is what a query writes to, in one word.
-func (q Query) sinkName() string {
+// SinkName is what a query writes to, in one word: its format, foreachBatch or foreach; delta for a table.
+func (q Query) SinkName() string {
 	switch {
 	case q.Statements != nil:
 		return "foreachBatch"

@@ -165,7 +165,7 @@ func explain(ctx context.Context, w *lab.Workbench, name string) (string, error)
 		return "", err
 	}
 	text := "== plan ==\n" + df.Explain() + "\n== schema ==\n" + df.Schema().DDL() + "\n"
-	text += "== promise ==\n" + promise(q.Format.Value, q.Options["checkpointLocation"].Value != "") + "\n"
+	text += "== promise ==\n" + promise(q.SinkName(), q.Options["checkpointLocation"].Value != "") + "\n"
 	dw, err := w.Writer(ctx, name)
 	if err != nil {
 		return text, nil // the query is refused as a whole, which validate says

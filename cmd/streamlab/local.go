@@ -154,8 +154,8 @@ func (b *localLab) Queries() []*screen.QuerySnapshot {
 }
 
 func (b *localLab) snapshot(q lab.Query, run *engine.StreamingQuery, refused error, facts *queryFacts) *screen.QuerySnapshot {
-	s := &screen.QuerySnapshot{Name: q.Name.Value, Sink: q.Format.Value, Mode: q.OutputMode.Value, BatchID: -1,
-		Promise: word(promise(q.Format.Value, q.Options["checkpointLocation"].Value != ""))}
+	s := &screen.QuerySnapshot{Name: q.Name.Value, Sink: q.SinkName(), Mode: q.OutputMode.Value, BatchID: -1,
+		Promise: word(promise(q.SinkName(), q.Options["checkpointLocation"].Value != ""))}
 	if s.Mode == "" {
 		s.Mode = "append"
 	}

@@ -85,3 +85,22 @@ func TestSlowBatchesAreNoted(t *testing.T) {
 		t.Error("41 ms after 1 ms is nothing that one feels")
 	}
 }
+
+// Queries that name no format have a sink all the same, and its promise.
+func TestEverySinkHasAName(t *testing.T) {
+	b := opened(t, `
+sources: {lines: {format: text, path: in}}
+queries:
+  - {queryName: a, from: lines, foreachBatch: [SELECT 1], start: false}
+  - {queryName: b, from: lines, foreach: {command: [cat]}, start: false}
+  - {queryName: c, from: lines, toTable: out, start: false, options: {checkpointLocation: chk}}
+  - {queryName: d, from: lines, path: files, start: false, options: {checkpointLocation: chk2}}
+  - {queryName: e, from: lines, format: memory, start: false}
+`)
+	want := []string{"foreachBatch at-least-once", "foreach at-least-once", "delta exactly-once", "parquet exactly-once", "memory none"}
+	for i, q := range b.Queries() {
+		if got := q.Sink + " " + q.Promise; got != want[i] {
+			t.Errorf("%s: %q, want %q", q.Name, got, want[i])
+		}
+	}
+}
