@@ -112,7 +112,7 @@ func usesOf(l *lab.Lab) (out []string) {
 		case q.ToTable.Value != "":
 			add("a table as the sink")
 		default:
-			add(strings.ToLower(q.Format.Value) + " sink")
+			add(q.SinkName() + " sink")
 		}
 	}
 	return out
