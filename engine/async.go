@@ -93,7 +93,7 @@ func (d *driver) commitNowAndThen(b *store.Batch, mark int64) error {
 		return nil
 	}
 	a.logged = false
-	if err := b.Commit(store.CommitEntry{NextBatchWatermarkMs: mark}, nil); err != nil {
+	if err := b.Commit(store.CommitEntry{NextBatchWatermarkMs: mark, Sent: d.samples.sent(d.batch)}, nil); err != nil {
 		return errs.Wrap(err, "STREAMING_CHECKPOINT_LOG_WRITE_FAILURE.COMMIT_LOG", "batchId", d.batch, "checkpointLocation", d.p.checkpoint)
 	}
 	return nil

@@ -210,7 +210,7 @@ func (e *epochs) run(ctx context.Context) error {
 	}
 	d.status("Committing epoch "+strconv.FormatInt(d.batch, 10), nil)
 	err = d.timed("commitOffsets", func() error {
-		if err := d.cp.Begin(d.slot()).Commit(store.CommitEntry{NextBatchWatermarkMs: 0}, nil); err != nil {
+		if err := d.cp.Begin(d.slot()).Commit(store.CommitEntry{Sent: d.samples.sent(d.batch)}, nil); err != nil {
 			return err
 		}
 		for _, x := range d.sources {

@@ -701,7 +701,7 @@ func (d *driver) runBatch(ctx context.Context) error {
 		if d.async != nil {
 			return d.commitNowAndThen(b, mark)
 		}
-		return b.Commit(store.CommitEntry{NextBatchWatermarkMs: mark}, next)
+		return b.Commit(store.CommitEntry{NextBatchWatermarkMs: mark, Sent: d.samples.sent(d.batch)}, next)
 	})
 	if err == nil {
 		d.q.recordings.keep(rec)

@@ -27,6 +27,7 @@ type Progress struct {
 	Sources        []SourceProgress
 	Sink           SinkProgress
 	Observed       map[string]json.RawMessage // name of DataFrame.Observe → object; nil if nothing is observed
+	Sent           int64                      // rows the sink was handed, whether or not it tells of them; not in the JSON
 	Memory         QueryMemory                // at the end of the batch; not in the JSON, which is Spark's
 	Replayed       bool                       // an earlier run had logged its offsets; not in the JSON
 	trigger        time.Duration

@@ -57,6 +57,9 @@ func (d *driver) progress(idle bool) Progress {
 
 func (d *driver) reportBatch() {
 	p := d.progress(false)
+	if n := d.samples.sent(d.batch); n != nil {
+		p.Sent = *n
+	}
 	p.trigger = d.s.now().Sub(d.trigger)
 	p.EventTime = d.eventTime(d.plan.Counters())
 	p.Observed = d.observed

@@ -111,6 +111,18 @@ func (q *StreamingQuery) BatchRows(batch int64) (rows []arrow.RecordBatch, total
 	return rows, x.total, true
 }
 
+// sent is how many rows of a batch the sink has read; nil if the batch is no longer kept.
+func (s *samples) sent(batch int64) *int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := &s.ring[batch%keptBatches]
+	if !x.set || x.batch != batch {
+		return nil
+	}
+	n := x.total
+	return &n
+}
+
 // tee shows the first reading of a partition to the samples.
 type tee struct {
 	columnar.Partition

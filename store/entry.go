@@ -20,6 +20,9 @@ type OffsetEntry struct {
 type CommitEntry struct {
 	// NextBatchWatermarkMs is the watermark of the following batch, in milliseconds since 1970.
 	NextBatchWatermarkMs int64 `json:"nextBatchWatermarkMs"`
+	// Sent is how many rows the sink was handed; nil if that is not known. Progress has Spark's count, which many
+	// sinks do not give.
+	Sent *int64 `json:"sent,omitempty"`
 	// Rows counts state rows per operator; nil for a query without state.
 	Rows map[string]int64 `json:"rows,omitempty"`
 	// Operators is the operators' own note in their own format.

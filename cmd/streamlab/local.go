@@ -232,6 +232,9 @@ func progressOf(p *engine.Progress) screen.Progress {
 		JSON: func() string { return p.Pretty() }}
 	out.Phases, out.Operators = phasesOf(p.DurationMs), operatorsOf(p.StateOperators)
 	out.Watermark, out.EventMax = eventTimes(p.EventTime)
+	if out.RowsOut < 0 { // Spark's sinks of files and functions do not say
+		out.RowsOut = p.Sent
+	}
 	return out
 }
 

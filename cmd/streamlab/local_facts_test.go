@@ -3,6 +3,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -102,5 +103,24 @@ queries:
 		if got := q.Sink + " " + q.Promise; got != want[i] {
 			t.Errorf("%s: %q, want %q", q.Name, got, want[i])
 		}
+	}
+}
+
+// Spark's file sink does not say how many rows it wrote; the screens show what it was handed, now and after a
+// restart, and the report stays Spark's.
+func TestSinksThatDoNotCountHaveRowsOut(t *testing.T) {
+	b := opened(t, pastLab)
+	b.settle(t, "q")
+	for run := range 2 {
+		ps := b.Queries()[0].Progress
+		if len(ps) != 3 {
+			t.Fatalf("run %d: %d batches", run, len(ps))
+		}
+		for _, p := range ps {
+			if p.RowsOut != p.RowsIn || p.RowsIn == 0 || !strings.Contains(strings.ReplaceAll(p.JSON(), " ", ""), `"numOutputRows":-1`) {
+				t.Errorf("run %d, batch %d: %d in, %d out, %s", run, p.BatchID, p.RowsIn, p.RowsOut, p.JSON())
+			}
+		}
+		b = b.reopened(t, true)
 	}
 }

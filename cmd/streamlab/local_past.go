@@ -93,6 +93,7 @@ func storedReports(cp *store.Checkpoint) (out []screen.Progress) {
 	for n := max(from, to-keptReports+1); n <= to; n++ {
 		if raw, ok := cp.Progress(n); ok {
 			if p, ok := storedProgress(raw); ok {
+				p.RowsOut = rowsOut(cp, p)
 				out = append(out, p)
 			}
 		}
@@ -118,6 +119,18 @@ func (x past) before(run *engine.StreamingQuery, now []screen.Progress) []screen
 	}
 	out = append(out, now...)
 	return out[max(0, len(out)-keptReports):]
+}
+
+// rowsOut is what the sink says it wrote in a batch or, where it does not say, what the commit says it was handed;
+// -1 if neither is known.
+func rowsOut(cp *store.Checkpoint, p screen.Progress) int64 {
+	if p.RowsOut >= 0 {
+		return p.RowsOut
+	}
+	if c, ok, err := cp.Commits(p.BatchID); err == nil && ok && c.Sent != nil {
+		return *c.Sent
+	}
+	return -1
 }
 
 // storedProgress reads a report as Spark writes it; false if it is none.

@@ -64,7 +64,7 @@ func TestWhatRanBeforeIsListed(t *testing.T) {
 		t.Fatalf("listed %v", got)
 	}
 	s := b.Queries()[0]
-	if p := s.Last(); s.BatchID != 2 || p.RowsIn != 1 || len(p.Phases) == 0 || !strings.Contains(p.JSON(), `"batchId"`) {
+	if p := s.Last(); s.BatchID != 2 || p.RowsIn != 1 || p.RowsOut != 1 || len(p.Phases) == 0 || !strings.Contains(p.JSON(), `"batchId"`) {
 		t.Errorf("%+v", p)
 	}
 	r, err := b.BatchRows(ctx, "q", 1, 10)

@@ -162,6 +162,7 @@ func (a *app) storedViews(path string) []memory.View {
 					continue
 				}
 				if p, ok := storedProgress(raw); ok {
+					p.RowsOut = rowsOut(cp, p)
 					out = append(out, batchRow(name, p))
 				}
 			}

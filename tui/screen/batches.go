@@ -404,7 +404,7 @@ func (s *Batch) drawReport(v canvas.View, y int, q *QuerySnapshot, p *Progress, 
 	}
 	out := "→ " + widget.Count(p.RowsOut) + " out"
 	if p.RowsOut < 0 {
-		out = "(the sink counts none)"
+		out = "(out: not known)"
 	}
 	put("rows", widget.Count(p.RowsIn)+" in "+out+"   "+widget.Rate(p.InputRate)+" r/s in, "+
 		widget.Rate(p.ProcessRate)+" r/s processed")

@@ -217,7 +217,7 @@ type Progress struct {
 	Time        time.Time // when the batch began
 	Duration    time.Duration
 	RowsIn      int64
-	RowsOut     int64   // -1: the sink does not say
+	RowsOut     int64   // what the sink wrote or, where it does not say, was handed; -1: not known
 	InputRate   float64 // rows per second
 	ProcessRate float64 // rows per second
 	Phases      []Phase // in the order they ran: latestOffset, queryPlanning, walCommit, addBatch, commitOffsets
