@@ -89,6 +89,7 @@ type folder struct {
 	idx      []int32
 	distinct []*distinctSet // per call, nil if not DISTINCT
 	coded    codedKeys
+	numbered *directory // nil: not asked
 }
 
 func (g *grouping) newFolder() (*folder, error) {
@@ -117,7 +118,8 @@ func (f *folder) fold(t *table, c *chunk) error {
 // foldValues adds rows whose keys, arguments and filters have been computed.
 func (f *folder) foldValues(t *table, vs []*columnar.Vec, all columnar.Sel) error {
 	f.groups = grow(f.groups[:0], all.N)
-	if keys := vs[:len(f.g.keys)]; !f.coded.find(t, f.enc, keys, all, f.groups) {
+	if keys := vs[:len(f.g.keys)]; !f.coded.find(t, f.enc, keys, all, f.groups) &&
+		(f.numbered == nil || !f.numbered.find(t, f.enc, keys, all, f.groups)) {
 		f.enc.encode(keys, all)
 		t.upsert(f.enc, f.groups)
 	}

@@ -164,6 +164,7 @@ func (p *panes) newFold(windows *grouping) (*paneFold, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.numbered = &directory{width: p.width}
 	return &paneFold{p: p, time: time, f: f, t: p.g.newTable(), m: windows.newMerger(), all: p.whole.newTable(),
 		am: p.whole.newMerger()}, nil
 }
@@ -199,7 +200,7 @@ func (x *paneFold) read(r *run, w, from, to int) (rows int, err error) {
 
 // account tells the operator's meter what the panes hold now.
 func (x *paneFold) account(r *run) error {
-	now := x.t.bytes() + x.all.bytes()
+	now := x.t.bytes() + x.all.bytes() + x.f.numbered.bytes()
 	x.f.g.held(r).Add(now - x.counted)
 	x.counted = now
 	return r.p.meter.room()
@@ -211,13 +212,38 @@ func (x *paneFold) take(c *chunk) error {
 	if err != nil || c.sel.N == 0 {
 		return err
 	}
-	t := ts[0]
-	n := c.sel.At(c.sel.N-1) + 1
+	sel := x.cut(ts[0], c.sel)
+	if sel.N == 0 {
+		return nil
+	}
+	vs, err := x.f.prog.Eval(c.cols, sel)
+	if err != nil {
+		return err
+	}
+	x.vs = append(x.vs[:0], vs...)
+	x.vs[len(x.p.whole.keys)] = &x.starts
+	return x.f.foldValues(x.t, x.vs, sel)
+}
+
+// cut finds the panes of rows, for x.starts, and gives the rows that are in one.
+func (x *paneFold) cut(t *columnar.Vec, sel columnar.Sel) columnar.Sel {
+	n := sel.At(sel.N-1) + 1
 	x.starts = columnar.Vec{Type: t.Type, Phys: columnar.PI64, Len: n, I64: grow(x.starts.I64[:0], n)}
-	x.idx = x.idx[:0]
 	from, until := int64(1), int64(0) // times are nearly sorted: the pane of the row before is tried first
-	for k := range c.sel.N {
-		i := c.sel.At(k)
+	if sel.All && t.Phys == columnar.PI64 && t.Valid == nil && !t.Const {
+		starts := x.starts.I64[:n]
+		for i, v := range t.I64[:n] {
+			if v < from || v >= until {
+				from = v - floorMod(v-x.p.node.Start, x.p.width)
+				until = from + x.p.width
+			}
+			starts[i] = from
+		}
+		return sel
+	}
+	x.idx = x.idx[:0]
+	for k := range sel.N {
+		i := sel.At(k)
 		if t.IsNull(i) {
 			continue
 		}
@@ -229,20 +255,10 @@ func (x *paneFold) take(c *chunk) error {
 		x.starts.I64[i] = from
 		x.idx = append(x.idx, int32(i))
 	}
-	sel := columnar.Sel{Idx: x.idx, N: len(x.idx)}
-	if sel.N == 0 {
-		return nil
+	if len(x.idx) == sel.N {
+		return sel
 	}
-	if sel.N == c.sel.N {
-		sel = c.sel
-	}
-	vs, err := x.f.prog.Eval(c.cols, sel)
-	if err != nil {
-		return err
-	}
-	x.vs = append(x.vs[:0], vs...)
-	x.vs[len(x.p.whole.keys)] = &x.starts
-	return x.f.foldValues(x.t, x.vs, sel)
+	return columnar.Sel{Idx: x.idx, N: len(x.idx)}
 }
 
 // spread merges the panes into their windows. Windows that hold all panes of a key get them merged, in one; those
