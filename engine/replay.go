@@ -12,6 +12,7 @@ import (
 	"streamlab/errs"
 	"streamlab/internal/safego"
 	"streamlab/sources"
+	"streamlab/sql/plan"
 	"streamlab/store"
 )
 
@@ -85,6 +86,9 @@ func (r *replayer) trace(ctx context.Context, o TraceOptions) (*Trace, error) {
 		return nil, err
 	}
 	c := exec.TraceConf{Rows: o.Rows, Match: matcher(o.Key), Every: partialEvery}
+	if r.rec == nil { // what was recorded has the columns that the query reads
+		c.Whole = r.whole
+	}
 	if o.Partial != nil {
 		c.Partial = func(t *exec.Trace) {
 			x := r.finish(t, nil)
@@ -107,6 +111,23 @@ func (r *replayer) trace(ctx context.Context, o TraceOptions) (*Trace, error) {
 		return nil, err
 	}
 	return r.finish(again, c.Keep), nil
+}
+
+// whole says that a scan may be read with all columns: who looks at a row wants to see what it was. Not so where the
+// columns that are read decide what a malformed record becomes.
+func (r *replayer) whole(x *plan.Scan) bool {
+	o, ours := x.Stream.Open.(*opening)
+	if !ours {
+		return false
+	}
+	if mode := o.def.Options.Text("mode", ""); mode != "" && !strings.EqualFold(mode, "PERMISSIVE") {
+		return false
+	}
+	corrupt := o.def.Options.Text("columnNameOfCorruptRecord", r.p.conf.Get("spark.sql.columnNameOfCorruptRecord"))
+	if corrupt == "" {
+		corrupt = "_corrupt_record"
+	}
+	return x.Out.Index(corrupt) < 0
 }
 
 // find reads what the batch was from the checkpoint.

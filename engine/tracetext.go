@@ -350,6 +350,9 @@ func (t *Trace) Note(stage int, clock TimeText) string {
 			}
 			parts = append(parts, "offsets "+bareOffset(from)+" → "+bareOffset(to))
 		}
+		if s.Skipped {
+			parts = append(parts, "with the rows that are filtered while it reads, which Spark does not count")
+		}
 	case "event time":
 		if t.NextMs > 0 {
 			from, to := clock(t.EvictMs*1000), clock(t.NextMs*1000)

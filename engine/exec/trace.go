@@ -28,6 +28,9 @@ type TraceConf struct {
 	Keep map[int]map[int64]bool
 	// Match picks rows out of a chunk, by position; nil picks none. Trace.Matched lists them.
 	Match func(s types.Schema, cols []columnar.Vec, sel columnar.Sel) []int
+	// Whole says that a scan of a stream may read all columns, and the rows that its format would leave out for the
+	// filter above it, without giving other values: then its stage has rows as they are in the source. Nil: none may.
+	Whole func(x *plan.Scan) bool
 	// Partial gets what the taps have seen while the plan still runs, at most once in a span of Every and on the
 	// goroutine that runs it: a Trace whose rows may still have no fate, and of which nothing can be followed. Nil:
 	// nobody looks.
@@ -103,6 +106,7 @@ type TraceStage struct {
 	Out      int64         // rows that left
 	In       int64         // rows that came; 0 for sources
 	Took     time.Duration // without the time of the stages around it
+	Skipped  bool          // a source: rows that it would have left out while reading are here, too
 	Late     int64         // bound of the stage for late rows, microseconds; 0 is none
 	Evict    int64         // bound up to which its state goes, likewise
 	Keys     int           // of an aggregation: so many columns come first
@@ -173,7 +177,9 @@ type tap struct {
 	child operator
 	t     *tracer
 	below []*tap
-	up    *tap // nil: the end of the plan
+	up    *tap           // nil: the end of the plan
+	pick  []int          // of a source whose rows are read whole: the columns that go on; nil is all
+	some  []columnar.Vec // these columns of the chunk on its way
 
 	// By row:
 	from  []rowID // what it was made of, noRow if nothing or much
@@ -223,7 +229,8 @@ type tapped interface{ traced(*tap) }
 // tapped builds a node with a tap behind it.
 func (b *builder) tapped(n plan.Node) (operator, error) {
 	from := len(b.taps)
-	o, err := b.node(n)
+	whole, pick := b.whole(n)
+	o, err := b.node(whole)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +238,11 @@ func (b *builder) tapped(n plan.Node) (operator, error) {
 		return t, nil
 	}
 	kind, detail := stageText(n)
-	t := b.tap(o, from, TraceStage{Kind: kind, Detail: detail, Schema: n.Schema(), Operator: -1})
+	t := b.tap(o, from, TraceStage{Kind: kind, Detail: detail, Schema: whole.Schema(), Operator: -1})
+	t.pick = pick
+	if x, ok := n.(*plan.Scan); ok && x.Stream != nil && appliesFilters(x.Stream) {
+		t.Skipped = len(x.Filters) > len(whole.(*plan.Scan).Filters)
+	}
 	b.pass(t, o)
 	if x, ok := o.(tapped); ok {
 		x.traced(t)
@@ -277,7 +288,7 @@ func (p *tap) part(r *run, w, part int, to emit) error {
 		below := t.pushing
 		t.pushing = p
 		t.enter(reader)
-		err := to(&chunk{cols: c.cols, sel: c.sel})
+		err := to(&chunk{cols: p.onward(c.cols), sel: c.sel})
 		t.enter(nil)
 		t.pushing = below
 		p.unclaimed(c.sel)
@@ -289,6 +300,57 @@ func (p *tap) part(r *run, w, part int, to emit) error {
 	})
 	t.enter(reader)
 	return err
+}
+
+// whole is a scan that reads every column of its stream, for a scan that reads some of them, and which of them these
+// are; other nodes as they are.
+func (b *builder) whole(n plan.Node) (plan.Node, []int) {
+	x, ok := n.(*plan.Scan)
+	w := b.conf.Trace.Whole
+	if !ok || x.Stream == nil || b.byRow[x] != nil || w == nil || !w(x) {
+		return n, nil
+	}
+	c := *x
+	c.Filters = nil // they stand above it too
+	if x.Columns == nil {
+		return &c, nil
+	}
+	c.Columns, c.Out = nil, append(types.Schema{}, x.Stream.Schema()...)
+	hidden := false
+	pick := make([]int, len(x.Columns))
+	for i, at := range x.Columns {
+		pick[i] = at
+		if at >= len(x.Stream.Schema()) { // read by name only
+			hidden = true
+			pick[i] = len(c.Out)
+			c.Out = append(c.Out, x.Out[i])
+			continue
+		}
+		c.Out[at] = x.Out[i]
+	}
+	if hidden {
+		for at := range x.Stream.Schema() {
+			c.Columns = append(c.Columns, at)
+		}
+		for _, at := range x.Columns {
+			if at >= len(x.Stream.Schema()) {
+				c.Columns = append(c.Columns, at)
+			}
+		}
+	}
+	return &c, pick
+}
+
+// onward are the columns of a chunk that the node above reads.
+func (p *tap) onward(cols []columnar.Vec) []columnar.Vec {
+	if p.pick == nil {
+		return cols
+	}
+	p.some = p.some[:0]
+	for _, at := range p.pick {
+		p.some = append(p.some, cols[at])
+	}
+	return p.some
 }
 
 // number gives the rows of a chunk their numbers and notes what they were made of.
