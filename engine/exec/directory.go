@@ -17,15 +17,10 @@ type directory struct {
 	held  int       // groups that panes have room for
 	rows  int       // that were looked for since it is empty
 	pause int
-
-	miss []int32 // rows whose keys are not known, the first of each key
-	at   []int32 // where they are among the rows that are looked for
-	late []int32 // where others with these keys are
-	out  []uint32
+	out   [1]uint32
 }
 
-// numbers are the groups of a pane by number, from base on. 0 is none, noGroup one that is being looked up, others a
-// group + 1.
+// numbers are the groups + 1 of a pane by number, from base on; 0 is none.
 type numbers struct {
 	base   int64
 	groups []uint32
@@ -64,22 +59,23 @@ func (d *directory) find(t *table, e *encoder, keys []*columnar.Vec, sel columna
 		d.forget()
 	}
 	d.rows += sel.N
-	var found bool
+	out = out[:sel.N]
+	var worth bool
 	switch keys[0].Phys {
 	case columnar.PI8:
-		found = findNumbered(d, t, e, keys, keys[0].I8, sel, out[:sel.N])
+		worth = findNumbered(d, t, e, keys, keys[0].I8, sel, out)
 	case columnar.PI16:
-		found = findNumbered(d, t, e, keys, keys[0].I16, sel, out[:sel.N])
+		worth = findNumbered(d, t, e, keys, keys[0].I16, sel, out)
 	case columnar.PI32:
-		found = findNumbered(d, t, e, keys, keys[0].I32, sel, out[:sel.N])
+		worth = findNumbered(d, t, e, keys, keys[0].I32, sel, out)
 	default:
-		found = findNumbered(d, t, e, keys, keys[0].I64, sel, out[:sel.N])
+		worth = findNumbered(d, t, e, keys, keys[0].I64, sel, out)
 	}
 	d.t, d.age = t, t.age
-	if !found {
+	if !worth {
 		d.pause = pauseCoded
 	}
-	return found
+	return true
 }
 
 // forget empties the directory and keeps its memory.
@@ -91,18 +87,18 @@ func (d *directory) forget() {
 }
 
 func (d *directory) bytes() int64 {
-	n := int64(cap(d.miss)+cap(d.at)+cap(d.late)+cap(d.out)) * 4
+	n := int64(0)
 	for _, p := range d.panes[:cap(d.panes)] {
 		n += int64(cap(p.groups))*4 + 32
 	}
 	return n
 }
 
+// findNumbered fills out, and says whether it was worth it.
 func findNumbered[T int8 | int16 | int32 | int64](d *directory, t *table, e *encoder, keys []*columnar.Vec, vals []T, sel columnar.Sel, out []uint32) bool {
 	starts := keys[1].I64
-	known := uint32(1)
 	var p numbers
-	runs, from := 0, starts[sel.At(0)]-1 // no row's pane
+	runs, unplaced, from := 0, 0, starts[sel.At(0)]-1 // no row's pane
 	if sel.All {
 		vals = vals[:len(out)]
 		for n, s := range starts[:len(out)] {
@@ -110,77 +106,52 @@ func findNumbered[T int8 | int16 | int32 | int64](d *directory, t *table, e *enc
 				from, p = s, d.of(s)
 				runs++
 			}
-			g := uint32(0)
-			if k := uint64(int64(vals[n]) - p.base); k < uint64(len(p.groups)) {
+			g, v := uint32(0), int64(vals[n])
+			if k := uint64(v - p.base); k < uint64(len(p.groups)) {
 				g = p.groups[k]
 			}
-			known &= (g | -g) >> 31 // 0 from the first that is not known
+			if g == 0 {
+				g, p = d.learn(t, e, s, v, &unplaced)
+			}
 			out[n] = g - 1
 		}
 	} else {
 		for n, i := range sel.Idx[:len(out)] {
-			if s := starts[i]; s != from {
+			s := starts[i]
+			if s != from {
 				from, p = s, d.of(s)
 				runs++
 			}
-			g := uint32(0)
-			if k := uint64(int64(vals[i]) - p.base); k < uint64(len(p.groups)) {
+			g, v := uint32(0), int64(vals[i])
+			if k := uint64(v - p.base); k < uint64(len(p.groups)) {
 				g = p.groups[k]
 			}
-			known &= (g | -g) >> 31
+			if g == 0 {
+				g, p = d.learn(t, e, s, v, &unplaced)
+			}
 			out[n] = g - 1
 		}
 	}
-	if runs*4 > len(out) {
-		return false
-	}
-	return known != 0 || learnNumbered(d, t, e, keys, vals, sel, out)
+	return max(4*runs, 2*unplaced) < len(out)
 }
 
-// learnNumbered looks up what is not known, every key once and in the order of the rows, and fills out up.
-func learnNumbered[T int8 | int16 | int32 | int64](d *directory, t *table, e *encoder, keys []*columnar.Vec, vals []T, sel columnar.Sel, out []uint32) bool {
-	starts := keys[1].I64
-	d.miss, d.at, d.late = d.miss[:0], d.at[:0], d.late[:0]
-	unplaced := 0
-	for n, g := range out {
-		if g != noGroup {
-			continue
-		}
-		i := sel.At(n)
-		place := d.place(starts[i], int64(vals[i]))
-		switch {
-		case place == nil:
-			unplaced++
-		case *place == noGroup:
-			d.late = append(d.late, int32(n))
-			continue
-		case *place != 0:
-			out[n] = *place - 1
-			continue
-		default:
-			*place = noGroup // until it is found
-		}
-		d.miss, d.at = append(d.miss, int32(i)), append(d.at, int32(n))
+// learn looks a key up in the table, where it is put if it is new, and gives its group + 1 and its pane. The hash of the
+// key is only computed here.
+func (d *directory) learn(t *table, e *encoder, start, number int64, unplaced *int) (uint32, numbers) {
+	w := e.lay.words
+	e.n, e.anyLong = 1, false
+	e.words, e.hash = grow(e.words[:0], w), grow(e.hash[:0], 1)
+	clear(e.words)
+	e.words[e.lay.fields[0].at], e.words[e.lay.fields[1].at] = uint64(number), uint64(start)
+	e.hashRows()
+	t.upsert(e, d.out[:])
+	g := d.out[0] + 1
+	if place := d.place(start, number); place != nil {
+		*place = g
+	} else {
+		*unplaced++
 	}
-	e.encode(keys, columnar.Sel{Idx: d.miss, N: len(d.miss)})
-	d.out = grow(d.out[:0], len(d.miss))
-	t.upsert(e, d.out)
-	for k, n := range d.at {
-		i := d.miss[k]
-		out[n] = d.out[k]
-		if p := d.of(starts[i]); uint64(int64(vals[i])-p.base) < uint64(len(p.groups)) {
-			p.groups[int64(vals[i])-p.base] = d.out[k] + 1
-		}
-	}
-	for _, n := range d.late {
-		i := sel.At(int(n))
-		p := d.of(starts[i])
-		out[n] = p.groups[int64(vals[i])-p.base] - 1
-	}
-	if 2*unplaced > len(out) {
-		d.pause = pauseCoded
-	}
-	return true
+	return g, d.of(start)
 }
 
 // of gives what is known of the pane that begins at a time.
@@ -273,7 +244,9 @@ func (d *directory) widen(p *numbers, number int64) bool {
 		clear(p.groups)
 	} else {
 		p.groups = make([]uint32, high-low)
-		copy(p.groups[max(0, base-low):], old)
+	}
+	if len(old) > 0 {
+		copy(p.groups[base-low:], old)
 	}
 	p.base = low
 	return true
