@@ -144,6 +144,13 @@ func (d *driver) loop(ctx context.Context) error {
 			}
 			continue
 		}
+		if !ran {
+			if more, err := d.plan.Fetch(); err != nil {
+				return err
+			} else if more && t.every == 0 {
+				continue
+			}
+		}
 		now := d.s.now()
 		if t.every > 0 {
 			if err := d.wait(ctx, t.next(d.trigger).Sub(now)); err != nil {
@@ -701,7 +708,7 @@ func (d *driver) runBatch(ctx context.Context) error {
 		if d.async != nil {
 			return d.commitNowAndThen(b, mark)
 		}
-		return b.Commit(store.CommitEntry{NextBatchWatermarkMs: mark, Sent: d.samples.sent(d.batch)}, next)
+		return b.Commit(store.CommitEntry{NextBatchWatermarkMs: mark, Sent: d.samples.sent(d.batch), Rows: d.plan.StateRows()}, next)
 	})
 	if err == nil {
 		d.q.recordings.keep(rec)
@@ -737,6 +744,9 @@ func (d *driver) shut() error {
 	}
 	if d.sink != nil {
 		keep(d.sink.Close())
+	}
+	if d.plan != nil {
+		d.plan.Leave()
 	}
 	keep(d.cp.Close())
 	return first

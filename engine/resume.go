@@ -9,6 +9,7 @@ import (
 	"streamlab/engine/exec"
 	"streamlab/errs"
 	"streamlab/sources"
+	"streamlab/store"
 )
 
 // planRecord is what a checkpoint remembers of its query, to refuse another one.
@@ -110,13 +111,19 @@ func (d *driver) resume() error {
 		return err
 	}
 	d.resumed = true
+	d.plan.Demand(func() *store.View {
+		head, _ := d.cp.Head()
+		return d.cp.At(head)
+	})
 	head, committed := d.cp.Head()
 	if !committed {
 		return nil
 	}
-	v := d.cp.At(head)
-	defer v.Close()
-	return d.plan.Load(v)
+	c, _, err := d.cp.Commits(head)
+	if err != nil {
+		return err
+	}
+	return d.plan.Resume(c.Rows)
 }
 
 // identity describes a source: its kind, which must not change between two runs, and the path of a file

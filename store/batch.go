@@ -168,7 +168,7 @@ func (b *Batch) stage() (all []staged, inline []Segment, writes []write) {
 	}
 	small := 0
 	for g, segments := range b.groups {
-		all = append(all, staged{groupRef: groupRef{group: g}, segments: *segments})
+		all = append(all, staged{groupRef: groupRef{group: g, bytes: bytesOf(*segments)}, segments: *segments})
 		if g.letter == keyDelta || g.letter == keyRelease {
 			for _, s := range *segments {
 				small += len(s) + 16
@@ -185,6 +185,13 @@ func (b *Batch) stage() (all []staged, inline []Segment, writes []write) {
 		writes = append(writes, s.cut()...)
 	}
 	return all, inline, writes
+}
+
+func bytesOf(segments []Segment) (n int64) {
+	for _, s := range segments {
+		n += int64(len(s))
+	}
+	return n
 }
 
 // cut turns a group into parts with keys of their own.
@@ -229,7 +236,7 @@ func (c *Checkpoint) move() (all []staged, writes []write, err error) {
 		}
 		for i, note := range r.Groups {
 			if g := note.group(); note.Parts == 0 && c.shard(g.shard).isInline(g) {
-				s := staged{groupRef: groupRef{group: g}, segments: segments[i], moved: true}
+				s := staged{groupRef: groupRef{group: g, bytes: bytesOf(segments[i])}, segments: segments[i], moved: true}
 				writes = append(writes, s.cut()...)
 				all = append(all, s)
 			}

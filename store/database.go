@@ -171,6 +171,9 @@ func fetch(txn *badger.Txn, key []byte) (flags byte, payload []byte, err error) 
 	return unframe(v)
 }
 
+// payloadSize is how long the payload of a record is.
+func payloadSize(it *badger.Item) int64 { return it.EstimatedSize() - it.KeySize() - frameSize }
+
 // fetchLong reads a record that may be in parts: the first at key, the others at key plus part number.
 func fetchLong(txn *badger.Txn, key []byte) ([]byte, error) {
 	flags, payload, err := fetch(txn, key)
@@ -198,12 +201,17 @@ func long(key, payload []byte) []write {
 
 // keys lists the keys below a prefix that are alive in txn.
 func keys(txn *badger.Txn, prefix []byte, each func(key []byte, version uint64)) {
+	items(txn, prefix, func(it *badger.Item) { each(it.KeyCopy(nil), it.Version()) })
+}
+
+// items lists what is alive in txn below a prefix, without the values.
+func items(txn *badger.Txn, prefix []byte, each func(it *badger.Item)) {
 	o := badger.DefaultIteratorOptions
 	o.PrefetchValues = false
 	o.Prefix = prefix
 	it := txn.NewIterator(o)
 	defer it.Close()
 	for it.Rewind(); it.Valid(); it.Next() {
-		each(it.Item().KeyCopy(nil), it.Item().Version())
+		each(it.Item())
 	}
 }

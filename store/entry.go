@@ -78,6 +78,14 @@ type Piece struct {
 	Rows   Segment // base and delta
 }
 
+// An Outline is about the segments that one batch wrote for a shard and, if they are a base, a bucket.
+type Outline struct {
+	Kind   Kind
+	Batch  int64
+	Bucket int64 // of a base
+	Bytes  int64 // of the segments
+}
+
 // Options say how a checkpoint is kept. The zero value survives a power cut and retains Spark's 100
 // batches.
 type Options struct {

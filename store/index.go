@@ -12,9 +12,8 @@ import (
 type groupRef struct {
 	group
 	parts int
+	bytes int64 // of the segments
 }
-
-func partsOf(g group, n int) groupRef { return groupRef{g, n} }
 
 // deletes lists the keys of the group.
 func (r groupRef) deletes() []write {
@@ -59,12 +58,17 @@ func (x *shardIndex) addBase(r groupRef) []write {
 
 // isInline reports whether g is among the uncovered groups, inline in its commit record.
 func (x *shardIndex) isInline(g group) bool {
-	return slices.Contains(x.deltas, groupRef{group: g})
+	return x.inlineAt(g) >= 0
+}
+
+// inlineAt is where g is among deltas if it is inline, else -1.
+func (x *shardIndex) inlineAt(g group) int {
+	return slices.IndexFunc(x.deltas, func(r groupRef) bool { return r.group == g && r.parts == 0 })
 }
 
 // takeOut says that a group that was inline has parts now.
 func (x *shardIndex) takeOut(r groupRef) {
-	if i := slices.Index(x.deltas, groupRef{group: r.group}); i >= 0 {
+	if i := x.inlineAt(r.group); i >= 0 {
 		x.deltas[i].parts = r.parts
 	}
 }

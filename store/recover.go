@@ -199,26 +199,28 @@ func (c *Checkpoint) checkAnchor(commits []*commitRecord, offsets map[int64]dige
 // readSegments lists the segments by keys alone, tells leftovers from what counts, and checks that what
 // the commit records speak of is there.
 func (c *Checkpoint) readSegments(txn *badger.Txn, commits []*commitRecord) (leftovers, superfluous []write, err error) {
-	parts := map[group]int{}
+	parts, bytes := map[group]int{}, map[group]int64{}
 	for _, letter := range []byte{keyBase, keyDelta, keyRelease, keyCovered} {
-		keys(txn, []byte{letter, '/'}, func(k []byte, v uint64) {
+		items(txn, []byte{letter, '/'}, func(it *badger.Item) {
+			k := it.Key()
 			g, part, ok := groupOfKey(k)
 			if !ok {
 				err = corrupt(c.dir, fmt.Sprintf("the database has an unknown key %x", k), nil)
 				return
 			}
-			if v > version(c.head) {
-				leftovers = append(leftovers, write{key: k})
+			if it.Version() > version(c.head) {
+				leftovers = append(leftovers, write{key: slices.Clone(k)})
 				return
 			}
 			parts[g] = max(parts[g], part+1)
+			bytes[g] += payloadSize(it)
 		})
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	for g, n := range parts {
-		ref := partsOf(g, n)
+		ref := groupRef{g, n, bytes[g]}
 		switch g.letter {
 		case keyCovered:
 			covered, err := readCovered(txn, g)
@@ -253,7 +255,7 @@ func (c *Checkpoint) readSegments(txn *badger.Txn, commits []*commitRecord) (lef
 				continue // in parts from the start, or moved out of the record
 			}
 			s := c.shard(note.group().shard)
-			s.addDelta(groupRef{group: note.group()})
+			s.addDelta(groupRef{group: note.group(), bytes: bytesOf(segments[i])})
 			if note.Kind == keyRelease {
 				for _, b := range decodeRelease(segments[i]) {
 					s.release(b, note.Batch)

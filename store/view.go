@@ -42,6 +42,7 @@ type shardView struct {
 type viewGroup struct {
 	group
 	inline []Segment // nil: in parts
+	bytes  int64     // of all segments
 }
 
 // At opens the state after a retained batch, or the empty state before batch 0 for -1. An error
@@ -137,16 +138,19 @@ func (v *View) shard(s Shard) *shardView {
 }
 
 func (v *View) list() error {
-	groups := map[group]bool{}
+	if ok, err := v.listHead(); ok {
+		return err
+	}
+	groups := map[group]int64{}
 	for _, letter := range []byte{keyBase, keyDelta, keyRelease, keyCovered} {
-		keys(v.txn, []byte{letter, '/'}, func(k []byte, _ uint64) {
-			if g, _, ok := groupOfKey(k); ok {
-				groups[g] = true
+		items(v.txn, []byte{letter, '/'}, func(it *badger.Item) {
+			if g, _, ok := groupOfKey(it.Key()); ok {
+				groups[g] += payloadSize(it)
 			}
 		})
 	}
 	var all []viewGroup
-	for g := range groups {
+	for g, bytes := range groups {
 		if g.letter == keyCovered {
 			n, err := readCovered(v.txn, g)
 			if err != nil {
@@ -156,7 +160,7 @@ func (v *View) list() error {
 			x.covered = max(x.covered, n)
 			continue
 		}
-		r := viewGroup{group: g}
+		r := viewGroup{group: g, bytes: bytes}
 		if g.letter == keyRelease {
 			var err error
 			if r.inline, err = readGroup(v.txn, g, nil); err != nil {
@@ -185,13 +189,87 @@ func (v *View) list() error {
 			return err
 		}
 		for i, note := range r.Groups {
-			if note.Parts == 0 && !groups[note.group()] { // else it was moved out of the record
-				all = append(all, viewGroup{note.group(), segments[i]})
+			if _, moved := groups[note.group()]; note.Parts == 0 && !moved {
+				all = append(all, inlineGroup(note.group(), segments[i]))
 			}
 		}
 	}
 	v.arrange(all)
 	return nil
+}
+
+func inlineGroup(g group, segments []Segment) viewGroup {
+	return viewGroup{group: g, inline: segments, bytes: bytesOf(segments)}
+}
+
+// snapshot gives what the checkpoint knows of the groups at Head; ok is false if the view is not that of Head any more.
+func (v *View) snapshot() (refs []groupRef, covered map[Shard]int64, ok bool) {
+	c := v.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if v.batch != c.head {
+		return nil, nil, false
+	}
+	covered = map[Shard]int64{}
+	for s, x := range c.shards {
+		covered[s] = x.covered
+		for _, r := range x.bases {
+			refs = append(refs, r)
+		}
+		refs = append(refs, x.deltas...)
+	}
+	return refs, covered, true
+}
+
+// listHead is list for a view of Head, which looks at no key: iterating over keys costs reading all of the state. ok is
+// false if it is that of Head no more.
+func (v *View) listHead() (ok bool, err error) {
+	refs, covered, ok := v.snapshot()
+	if !ok {
+		return false, nil
+	}
+	var all []viewGroup
+	inline := map[int64][]groupRef{}
+	for _, r := range refs {
+		if r.parts == 0 {
+			inline[r.batch] = append(inline[r.batch], r)
+			continue
+		}
+		g := viewGroup{group: r.group, bytes: r.bytes}
+		if r.letter == keyRelease {
+			if g.inline, err = readGroup(v.txn, r.group, nil); err != nil {
+				return true, err
+			}
+		}
+		all = append(all, g)
+	}
+	for n, refs := range inline {
+		_, payload, err := fetch(v.txn, batchKey(keyCommit, n))
+		if err == nil && payload == nil {
+			err = v.c.missing("commit", n)
+		}
+		if err != nil {
+			return true, err
+		}
+		r, err := decodeCommit(payload)
+		if err != nil {
+			return true, err
+		}
+		segments, err := r.segments()
+		if err != nil {
+			return true, err
+		}
+		for i, note := range r.Groups {
+			if g := note.group(); slices.ContainsFunc(refs, func(r groupRef) bool { return r.group == g }) {
+				all = append(all, inlineGroup(g, segments[i]))
+			}
+		}
+	}
+	for s, n := range covered {
+		v.shard(s).covered = n
+	}
+	v.arrange(all)
+	return true, nil
 }
 
 func (v *View) arrange(all []viewGroup) {
@@ -285,6 +363,30 @@ func (v *View) each(g viewGroup, yield func(Segment) bool) (more bool, err error
 // Pieces yields what rebuilds a shard, in the order in which it must be applied: the newest base of each
 // bucket, then deltas and releases by batch. An error ends it.
 func (v *View) Pieces(s Shard) iter.Seq2[Piece, error] {
+	return v.PiecesOf(s, func(Piece) bool { return true })
+}
+
+// Outline lists the groups of segments that Pieces would give, in the same order and without their rows.
+func (v *View) Outline(s Shard) ([]Outline, error) {
+	if err := v.with(v.load); err != nil {
+		return nil, err
+	}
+	x := v.shards[s]
+	if x == nil {
+		return nil, nil
+	}
+	var out []Outline
+	for _, list := range [][]viewGroup{x.bases, x.deltas} {
+		for _, g := range list {
+			out = append(out, Outline{Kind: Kind(g.letter), Batch: g.batch, Bucket: g.bucket, Bytes: g.bytes})
+		}
+	}
+	return out, nil
+}
+
+// PiecesOf is Pieces without the bases and deltas that wants refuses, which are not read. It is asked with pieces that
+// have no rows yet.
+func (v *View) PiecesOf(s Shard, wants func(Piece) bool) iter.Seq2[Piece, error] {
 	return func(yield func(Piece, error) bool) {
 		if err := v.with(v.load); err != nil {
 			yield(Piece{}, err)
@@ -304,8 +406,13 @@ func (v *View) Pieces(s Shard) iter.Seq2[Piece, error] {
 					}
 					continue
 				}
+				p := Piece{Kind: Kind(g.letter), Batch: g.batch, Bucket: g.bucket}
+				if !wants(p) {
+					continue
+				}
 				more, err := v.each(g, func(rows Segment) bool {
-					return yield(Piece{Kind: Kind(g.letter), Batch: g.batch, Bucket: g.bucket, Rows: rows}, nil)
+					p.Rows = rows
+					return yield(p, nil)
 				})
 				if err != nil {
 					yield(Piece{}, err)

@@ -65,7 +65,7 @@ func (v *View) listAlone() error {
 		if note.Batch != v.batch || g.letter != keyDelta && g.letter != keyRelease {
 			continue
 		}
-		vg := viewGroup{g, segments[i]}
+		vg := inlineGroup(g, segments[i])
 		if note.Parts > 0 {
 			vg.inline = nil
 			if g.letter == keyRelease {

@@ -22,6 +22,7 @@ type bucket struct {
 	blocks    []uint32 // first records of blocks of blockRecords
 	next, end uint32   // of the last block, what has not been used
 	free      []uint32 // records to use again
+	used      int64    // batch that touched it last, as far as somebody takes note
 }
 
 // bucketOf is the bucket of a hash, by the bits behind those that choose the range.

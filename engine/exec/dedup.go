@@ -29,6 +29,7 @@ type dedup struct {
 	lastE   int64
 	batch   int64
 	owed    int64 // of saveRanges
+	demand  demand
 
 	fleeting bool // a batch dedup: forgets after each execution
 	tap      *tap // nil: untraced
@@ -121,6 +122,9 @@ func (o *dedup) open(r *run) (int, error) {
 		work += a.x.due(evict)
 	}
 	err := r.eachRange("state", work, func(_, i int) error {
+		if err := o.need(r, i); err != nil {
+			return err
+		}
 		if o.tap == nil {
 			o.takeIn(i)
 		}
@@ -294,7 +298,7 @@ func (o *dedup) collect() (firsts int) {
 
 func (o *dedup) measure() {
 	c := &o.count
-	c.NumRowsTotal, c.MemoryUsedBytes = int64(o.live()), 0
+	c.NumRowsTotal, c.MemoryUsedBytes = int64(o.live())+o.demand.missing.Load(), 0
 	for _, a := range o.ranges {
 		c.MemoryUsedBytes += a.t.bytes() + a.x.bytes()
 	}
@@ -416,6 +420,7 @@ func (o *dedup) reset() {
 		a.x.reset()
 		a.stats, a.bound = segmentStats{}, noBound
 	}
+	o.demand.missing.Store(0)
 }
 
 func (o *dedup) settle() {

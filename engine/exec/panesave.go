@@ -35,7 +35,7 @@ func (s *panedState) save(b *store.Batch, number int) error {
 			return err
 		}
 	}
-	return saveRanges(b, number, func(i int) rangeTable { return rangeTable{s.ranges[i].t, &s.ranges[i].stats, noBound} }, s.p.g.refs, s.o.batch, &s.o.owed)
+	return saveRanges(b, number, func(i int) rangeTable { return rangeTable{t: s.ranges[i].t, stats: &s.ranges[i].stats, bound: noBound} }, s.p.g.refs, s.o.batch, &s.o.owed)
 }
 
 // load reads the state; there is false if a view has none in panes.

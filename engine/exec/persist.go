@@ -32,7 +32,7 @@ func decodeBound(b []byte) (bound int64, ok bool) {
 func saveTable(b *store.Batch, s store.Shard, t *table, refs []int, st *segmentStats, batch int64) error {
 	saveDelta(b, s, t, refs, st)
 	if _, ok := st.due(); ok && batch > 0 {
-		_, err := saveBase(b, s, t, refs, st, batch)
+		_, err := saveBase(b, s, rangeTable{t: t, stats: st}, refs, batch)
 		return err
 	}
 	return nil
@@ -68,8 +68,14 @@ func saveDelta(b *store.Batch, s store.Shard, t *table, refs []int, st *segmentS
 // batch's own changes already, while it counts as the state before them: replaying them over it changes nothing. For the
 // same reason bases of a shard may be of different batches: a key that no delta since the oldest one names is the same
 // in all of them, and what became of any other the deltas say.
-func saveBase(b *store.Batch, s store.Shard, t *table, refs []int, st *segmentStats, batch int64) (size int64, err error) {
+func saveBase(b *store.Batch, s store.Shard, a rangeTable, refs []int, batch int64) (size int64, err error) {
+	t, st := a.t, a.stats
 	number := st.oldest(t.division())
+	if t.away != 0 && t.away>>(number-buckets)&1 != 0 {
+		if t, err = a.far.alone(t, s.Range, number); err != nil {
+			return 0, err
+		}
+	}
 	gs := t.groupsOf(number)
 	workers := 1
 	if len(gs) >= manyGroups {
@@ -112,6 +118,9 @@ func saveBase(b *store.Batch, s store.Shard, t *table, refs []int, st *segmentSt
 
 // loadTable replays a shard into an empty table.
 func loadTable(v *store.View, s store.Shard, t *table, refs []int, st *segmentStats) error {
+	if t.notes == nil && t.front == nil {
+		return loadWhole(v, s, t, refs, st, 0)
+	}
 	return loadExpiring(v, s, t, refs, st, nil, nil)
 }
 
@@ -168,7 +177,8 @@ func loadExpiring(v *store.View, s store.Shard, t *table, refs []int, st *segmen
 type rangeTable struct {
 	t     *table
 	stats *segmentStats
-	bound int64 // at or before which rows have expired; noBound: none have, or they are in t.dead
+	bound int64   // at or before which rows have expired; noBound: none have, or they are in t.dead
+	far   *demand // of which some groups of t may be away
 }
 
 // saveRanges writes the changes of all ranges, and bases of buckets as fast as deltas come: ranges grow alike, and all
@@ -212,7 +222,7 @@ func saveRanges(b *store.Batch, number int, of func(i int) rangeTable, refs []in
 			return nil
 		}
 		a := of(pick)
-		size, err := saveBase(b, shard(pick), a.t, refs, a.stats, batch)
+		size, err := saveBase(b, shard(pick), a, refs, batch)
 		if *owed += size; err != nil || a.t.buckets == nil {
 			return err
 		}
@@ -223,7 +233,9 @@ func (o *stateAggregate) save(b *store.Batch, number int) error {
 	if o.inPanes {
 		return o.paned.save(b, number)
 	}
-	return saveRanges(b, number, func(i int) rangeTable { return rangeTable{o.ranges[i].t, &o.ranges[i].stats, noBound} }, o.g.refs, o.batch, &o.owed)
+	return saveRanges(b, number, func(i int) rangeTable {
+		return rangeTable{o.ranges[i].t, &o.ranges[i].stats, noBound, &o.demand}
+	}, o.g.refs, o.batch, &o.owed)
 }
 
 func (o *stateAggregate) load(v *store.View, number int) error {
@@ -261,7 +273,7 @@ func (o *stateAggregate) load(v *store.View, number int) error {
 
 func (o *dedup) save(b *store.Batch, number int) error {
 	return saveRanges(b, number, func(i int) rangeTable {
-		return rangeTable{o.ranges[i].t, &o.ranges[i].stats, o.ranges[i].bound}
+		return rangeTable{o.ranges[i].t, &o.ranges[i].stats, o.ranges[i].bound, &o.demand}
 	}, nil, o.batch, &o.owed)
 }
 

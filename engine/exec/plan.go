@@ -92,6 +92,7 @@ type Plan struct {
 	meter        meter
 	lending      perWorker[*rowsBuffer] // rows that a sink has lent
 	input        *aheadInput            // of the next batch; nil if none is read
+	far          remote
 }
 
 // Build compiles a plan. It reads nothing.
@@ -178,6 +179,7 @@ func (p *Plan) Load(v *store.View) error {
 func (p *Plan) Reset() {
 	p.stopEarly()
 	p.Forgo()
+	p.far.forget()
 	for _, s := range p.stateful {
 		s.reset()
 	}
@@ -312,6 +314,8 @@ func (p *Plan) fill() {
 
 // Save gives what the batch changed to the checkpoint's batch and ends the batch for the tables.
 func (p *Plan) Save(b *store.Batch) error {
+	now := p.meter.memory()
+	defer p.far.age()
 	for i, s := range p.stateful {
 		start := p.conf.Now()
 		if err := s.save(b, i); err != nil {
@@ -320,8 +324,9 @@ func (p *Plan) Save(b *store.Batch) error {
 		s.settle()
 		s.counters().CommitTimeMs = p.conf.Now().Sub(start).Milliseconds()
 	}
-	p.fill()
 	p.measureState()
+	p.relieve(p.task.Batch, now.Total()-now.State)
+	p.fill()
 	return nil
 }
 

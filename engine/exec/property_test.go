@@ -135,7 +135,9 @@ type sim struct {
 	marks   []int64 // per watermark operator: the greatest seen so far; 0 is none
 	rows    [][]string
 	last    *Counters
-	hidden  bool // partitions do not tell their size
+	hidden  bool             // partitions do not tell their size
+	away    bool             // state may be away
+	state   map[string]int64 // after the last batch, what may be away after a restart
 	now     int64
 }
 
@@ -151,7 +153,15 @@ func (x *sim) build() {
 	if err != nil {
 		x.t.Fatal(x.q.sql, err)
 	}
-	if x.keep && x.batch > 0 {
+	if x.away {
+		p.Demand(func() *store.View { return x.cp.At(x.batch - 1) })
+	}
+	switch {
+	case x.away && x.batch > 0:
+		if err := p.Resume(x.state); err != nil {
+			x.t.Fatal(err)
+		}
+	case x.keep && x.batch > 0:
 		v := x.cp.At(x.batch - 1)
 		defer v.Close()
 		if err := p.Load(v); err != nil {
@@ -232,7 +242,10 @@ func (x *sim) run(inputs ...[]event) []string {
 		x.t.Fatal(err)
 	}
 	if x.keep {
-		if err := b.Commit(store.CommitEntry{}, nil); err != nil {
+		if x.state = x.p.StateRows(); x.state == nil {
+			x.state = map[string]int64{}
+		}
+		if err := b.Commit(store.CommitEntry{Rows: x.state}, nil); err != nil {
 			x.t.Fatal(err)
 		}
 	}

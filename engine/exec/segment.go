@@ -6,6 +6,7 @@ import (
 
 	"streamlab/columnar"
 	"streamlab/errs"
+	"streamlab/store"
 )
 
 // A segment carries changed and removed groups of a table: numbers are little endian, and a field of all
@@ -185,6 +186,8 @@ type segmentReader struct {
 	refs   []int
 	groups []uint32
 	cols   []uint64 // key words, then extra words, of the segment being applied
+	only   *choice  // nil: all rows count
+	gone   []uint32 // groups that the segment removed
 }
 
 func corrupt(what string) error {
@@ -305,6 +308,11 @@ func (r *segmentReader) rows(t *table, rest []byte, nd, nc int) error {
 		e.hashRows()
 	}
 	first := n - nc // of the changed rows
+	if r.only != nil && !r.only.every() {
+		fill(0, n, nil)
+		gone, came = r.only.of(e.hash[:first], 0), r.only.of(e.hash[first:n], first)
+		nd = len(gone)
+	}
 	if nd > 0 {
 		fill(0, first, gone)
 		r.groups = grow(r.groups[:0], nd)
@@ -314,16 +322,22 @@ func (r *segmentReader) rows(t *table, rest []byte, nd, nc int) error {
 		} else {
 			t.find(e, r.groups)
 		}
+		r.gone = r.gone[:0]
 		for _, g := range r.groups {
 			if g != noGroup && t.isLive(g) {
-				t.unlink(g)
+				t.takeOut(g)
+				r.gone = append(r.gone, g)
 			}
 		}
-		t.settle()
+		t.release(r.gone)
 	}
 	fill(first, n, came)
 	r.groups = grow(r.groups[:0], e.n)
-	t.upsert(e, r.groups)
+	if r.only != nil && r.only.piece.Kind == store.KindBase {
+		t.insert(e, r.groups)
+	} else {
+		t.upsert(e, r.groups)
+	}
 	at := t.extraAt()
 	for w := range ew {
 		if isRefByte(r.refs, w*8) {

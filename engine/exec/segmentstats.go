@@ -1,5 +1,7 @@
 package exec
 
+import "streamlab/store"
+
 // segmentStats tells when a shard's deltas are worth a base, and of which bucket. A shard whose state is one bucket
 // needs base, delta and deltas alone.
 type segmentStats struct {
@@ -61,6 +63,28 @@ func (st *segmentStats) readDelta(batch, bytes int64) {
 			x.delta, x.deltas = st.delta, st.deltas
 		}
 	}
+}
+
+// read notes what there is of a shard.
+func (st *segmentStats) read(outline []store.Outline) {
+	*st = segmentStats{}
+	for _, g := range outline {
+		if g.Kind == store.KindBase {
+			st.readBase(g.Bucket, g.Batch, g.Bytes)
+		} else {
+			st.readDelta(g.Batch, g.Bytes)
+		}
+	}
+}
+
+// divided says that some bucket has a base of its own.
+func (st *segmentStats) divided() bool {
+	for number := range st.bases {
+		if number >= buckets {
+			return true
+		}
+	}
+	return false
 }
 
 // wrote notes a base that is being saved, after the delta of its batch.

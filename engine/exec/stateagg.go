@@ -216,6 +216,7 @@ type stateAggregate struct {
 	inPanes bool // the state is in paned, not in ranges
 	// panesFit says that new state goes into panes.
 	panesFit bool
+	demand   demand
 }
 
 // aggregateRange is the state of one hash range.
@@ -242,7 +243,7 @@ type outGroups struct {
 func newStateAggregate(child operator, g *grouping, mode string, timeColumn int, delay int64, mark inMark) *stateAggregate {
 	g.inState = true
 	o := &stateAggregate{child: child, g: g, mode: mode, mark: mark}
-	g.owner = o
+	g.owner, o.demand.refs = o, g.refs
 	if timeColumn >= 0 {
 		o.time = newTimeKey(g.lay, timeColumn)
 	}
@@ -273,11 +274,11 @@ func (o *stateAggregate) open(r *run) (int, error) {
 	n := ranges
 	if len(ps) == 1 && ps[0].rows < 2*smallRows {
 		for i := range o.ranges { // few rows: no goroutine
-			if err := o.takeIn(o.ranges[i], i, ps, late, evict); err != nil {
+			if err := o.takeIn(r, o.ranges[i], i, ps, late, evict); err != nil {
 				return 0, err
 			}
 		}
-	} else if err := r.parallel("state", n, func(w, i int) error { return o.takeIn(o.ranges[i], i, ps, late, evict) }); err != nil {
+	} else if err := r.parallel("state", n, func(w, i int) error { return o.takeIn(r, o.ranges[i], i, ps, late, evict) }); err != nil {
 		return 0, err
 	}
 	if o.tap != nil {
@@ -324,7 +325,7 @@ func (f *folder) global(p *partialFold) {
 }
 
 // takeIn merges what the batch brought for one range, then decides what comes out and what goes.
-func (o *stateAggregate) takeIn(a *aggregateRange, i int, ps []*partialFold, late, evict int64) error {
+func (o *stateAggregate) takeIn(r *run, a *aggregateRange, i int, ps []*partialFold, late, evict int64) error {
 	a.out, a.gone, a.drop = a.out[:0], 0, 0
 	filter := o.time != nil && o.mode != "complete"
 	var onNew func(gs []uint32)
@@ -345,6 +346,9 @@ func (o *stateAggregate) takeIn(a *aggregateRange, i int, ps []*partialFold, lat
 	if o.tap != nil {
 		seen = &rangeTrace{numbers: map[uint32]int64{}}
 		defer func() { o.traceOut(a, seen) }()
+	}
+	if err := o.need(r, a, i, ps); err != nil {
+		return err
 	}
 	unfolded := 0
 	for _, p := range ps {
@@ -506,7 +510,7 @@ func (o *stateAggregate) collect() {
 
 func (o *stateAggregate) measure() {
 	c := &o.count
-	c.NumRowsTotal, c.MemoryUsedBytes = 0, 0
+	c.NumRowsTotal, c.MemoryUsedBytes = o.demand.missing.Load(), 0
 	for _, a := range o.ranges {
 		c.NumRowsTotal += int64(a.t.live)
 		c.MemoryUsedBytes += a.t.bytes() + a.x.bytes()
@@ -558,6 +562,7 @@ func (o *stateAggregate) reset() {
 		a.x.reset()
 		a.stats = segmentStats{}
 	}
+	o.demand.missing.Store(0)
 	if o.paned != nil {
 		o.paned.reset()
 		o.inPanes = o.panesFit

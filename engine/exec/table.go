@@ -23,6 +23,7 @@ type table struct {
 	live    int
 	free    []uint32 // records to use again, of a table that is not divided
 	buckets []bucket // nil: not divided
+	away    uint32   // buckets whose groups are on disk only
 	epoch   uint32
 	age     uint32 // changes when groups that were touched may no longer be there, or no longer be touched
 	dirty   []uint32
@@ -193,6 +194,32 @@ func (t *table) upsert(e *encoder, out []uint32) (created int) {
 		}
 	}
 	return t.live - before
+}
+
+// insert adds the groups of the encoder's rows, which are known not to be there.
+func (t *table) insert(e *encoder, out []uint32) {
+	t.reserve(e.n)
+	var at [probeRows]int
+	for from := 0; from < e.n; from += probeRows {
+		hash := e.hash[from:min(from+probeRows, e.n)]
+		var sum uint64
+		for k, h := range hash { // a pass of its own: the misses overlap
+			at[k] = t.home(h)
+			sum += t.slots[at[k]]
+		}
+		t.touched = sum
+		for k, h := range hash {
+			g := t.add(h)
+			e.store(t.rec, g, recKey, from+k)
+			i := at[k]
+			for t.slots[i] != 0 {
+				i = t.next(i)
+			}
+			t.slots[i] = slotOf(h, g)
+			out[from+k] = g
+		}
+	}
+	t.used += e.n
 }
 
 // probeRows is how many rows are looked up together: their lines and pages are still at hand after the last pass.
@@ -438,14 +465,23 @@ func (t *table) bytes() int64 {
 }
 
 // pack copies the live groups into a table of their own size; refs are the Refs of the owner's part.
-func (t *table) pack(refs []int) *table {
+func (t *table) pack(refs []int) *table { return t.packWithout(refs, 0) }
+
+// packWithout is pack that leaves out the groups of some buckets, which are away from then on.
+func (t *table) packWithout(refs []int, leave uint32) *table {
 	n := newTable(t.lay, t.rec.Stride()-t.extraAt())
 	n.epoch, n.saved, n.loose = t.epoch, t.saved, t.loose
-	if t.live > divideAfter || t.buckets != nil && t.live > divideAfter/4 {
+	n.away = t.away | leave
+	if t.live > divideAfter || t.buckets != nil && t.live > divideAfter/4 || n.away != 0 {
 		n.divide()
 	}
+	for i := range n.buckets {
+		if t.buckets != nil {
+			n.buckets[i].used = t.buckets[i].used
+		}
+	}
 	for g := range uint32(t.rec.Len()) {
-		if !t.isLive(g) {
+		if !t.isLive(g) || leave != 0 && leave>>bucketOf(t.hash(g))&1 != 0 {
 			continue
 		}
 		to := n.record(t.hash(g))
