@@ -363,7 +363,7 @@ func (b *Batch) commit(e CommitEntry, next *OffsetEntry) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.head, c.chain, c.pending = n, chain, nil
+	c.head, c.chain, c.pending, c.opened = n, chain, nil, nil
 	if next != nil {
 		c.logged(n+1, *next, nextPayload, travels == nil)
 	}

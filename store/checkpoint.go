@@ -46,9 +46,10 @@ type Checkpoint struct {
 	purged   int64         // offset and progress records below are deleted
 	long     map[int64]int // batch → further parts of its offset record, if it has any
 	shards   map[Shard]*shardIndex
-	inline   map[int64]int // commit record → shards whose inline segments are not covered by bases
-	drops    []write       // superfluous keys, to be deleted with the next commit
-	purging  []write       // records past retention, likewise; the last commit record says they may go
+	inline   map[int64]int           // commit record → shards whose inline segments are not covered by bases
+	opened   map[int64]*commitRecord // those of inline that were read when it was opened, for the first view
+	drops    []write                 // superfluous keys, to be deleted with the next commit
+	purging  []write                 // records past retention, likewise; the last commit record says they may go
 	progress map[int64][]byte
 	views    map[*View]int64
 	logs     logBuffer

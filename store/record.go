@@ -126,6 +126,7 @@ type commitRecord struct {
 	digest digest
 	next   []byte // payload of o/<N+1>, nil if it is not here
 	inline []byte
+	cut    [][]Segment // what segments gave; nil before
 }
 
 // encodeCommit makes the payload of c/<N>, framed and ready to be written.
@@ -180,6 +181,9 @@ func cutBytes(b []byte) (head, rest []byte, ok bool) {
 
 // segments gives the inline segments of each group, in the order of Groups; nil for those in parts.
 func (r *commitRecord) segments() ([][]Segment, error) {
+	if r.cut != nil {
+		return r.cut, nil
+	}
 	out := make([][]Segment, len(r.Groups))
 	rest := r.inline
 	for i, n := range r.Groups {
@@ -202,6 +206,7 @@ func (r *commitRecord) segments() ([][]Segment, error) {
 	if len(rest) != 0 {
 		return nil, errDamaged
 	}
+	r.cut = out
 	return out, nil
 }
 

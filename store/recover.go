@@ -3,11 +3,13 @@ package store
 import (
 	"encoding/binary"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/dgraph-io/badger/v4"
 
 	"streamlab/errs"
+	"streamlab/internal/safego"
 )
 
 // recover reads what a database holds, checks it and deletes the leftovers of an interrupted commit.
@@ -44,40 +46,76 @@ func (c *Checkpoint) recover() error {
 	}
 	c.drops = superfluous
 	c.setThreshold()
+	c.opened = map[int64]*commitRecord{}
+	for _, r := range commits {
+		if c.inline[r.Batch] > 0 {
+			c.opened[r.Batch] = r
+		}
+	}
 	return nil
 }
 
 // readCommits reads and checks the commit records, oldest first.
 func (c *Checkpoint) readCommits(txn *badger.Txn) ([]*commitRecord, error) {
-	var commits []*commitRecord
 	var batches []int64
-	keys(txn, []byte{keyCommit, '/'}, func(k []byte, _ uint64) {
-		if n, ok := batchOfKey(k); ok && c.wants(n) {
-			batches = append(batches, n)
+	var payloads [][]byte
+	var failed error
+	items(txn, []byte{keyCommit, '/'}, func(it *badger.Item) {
+		n, ok := batchOfKey(it.Key())
+		if !ok || !c.wants(n) || failed != nil {
+			return
 		}
+		v, err := it.ValueCopy(nil)
+		if err == nil {
+			_, v, err = unframe(v)
+		}
+		if err != nil {
+			failed = c.notWhole("commit", n, err)
+		}
+		batches, payloads = append(batches, n), append(payloads, v)
 	})
+	if failed != nil {
+		return nil, failed
+	}
+	commits := make([]*commitRecord, len(batches))
+	failures := make([]error, len(batches))
+	decode := func(from, step int) error {
+		for i := from; i < len(batches); i += step {
+			r, err := decodeCommit(payloads[i])
+			if err == nil {
+				_, err = r.segments()
+			}
+			commits[i], failures[i] = r, err
+		}
+		return nil
+	}
+	if workers := runtime.GOMAXPROCS(0); len(batches) < 2*fewRecords || workers == 1 {
+		_ = decode(0, 1)
+	} else {
+		hs := make([]*safego.Handle, workers)
+		for w := range hs {
+			hs[w] = safego.Go("reading commit records", func() error { return decode(w, workers) })
+		}
+		for _, h := range hs {
+			if err := h.Wait(); err != nil {
+				return nil, err
+			}
+		}
+	}
 	for i, n := range batches {
 		if i > 0 && n != batches[i-1]+1 {
 			return nil, c.missing("commit", batches[i-1]+1)
 		}
-		_, payload, err := fetch(txn, batchKey(keyCommit, n))
-		var r *commitRecord
-		if err == nil {
-			r, err = decodeCommit(payload)
-		}
+		r, err := commits[i], failures[i]
 		if err == nil && r.Batch != n {
 			err = fmt.Errorf("it is that of batch %d", r.Batch)
 		}
 		if err == nil && i > 0 && r.Prev != commits[i-1].digest {
 			err = fmt.Errorf("it does not follow batch %d", n-1)
 		}
-		if err == nil {
-			_, err = r.segments()
-		}
 		if err != nil {
-			return nil, corrupt(c.dir, fmt.Sprintf("the commit record of batch %d is not whole", n), err)
+			return nil, c.notWhole("commit", n, err)
 		}
-		commits = append(commits, r)
 	}
 	if len(commits) > 0 {
 		last := commits[len(commits)-1]
@@ -94,6 +132,14 @@ func (c *Checkpoint) readCommits(txn *badger.Txn) ([]*commitRecord, error) {
 		}
 	}
 	return commits, nil
+}
+
+// fewRecords are read by one core.
+const fewRecords = 16
+
+// notWhole is the error of a record that cannot be read.
+func (c *Checkpoint) notWhole(log string, batch int64, err error) error {
+	return corrupt(c.dir, fmt.Sprintf("the %s record of batch %d is not whole", log, batch), err)
 }
 
 // wants says whether records of a batch are looked at.
@@ -125,7 +171,7 @@ func (c *Checkpoint) readOffsets(txn *badger.Txn, commits []*commitRecord) (map[
 	for _, n := range batches {
 		payload, err := fetchLong(txn, batchKey(keyOffsets, n))
 		if err != nil {
-			return nil, corrupt(c.dir, fmt.Sprintf("the offset record of batch %d is not whole", n), err)
+			return nil, c.notWhole("offset", n, err)
 		}
 		payloads[n] = payload
 	}
@@ -148,7 +194,7 @@ func (c *Checkpoint) readOffsets(txn *badger.Txn, commits []*commitRecord) (map[
 			err = fmt.Errorf("it does not follow batch %d", n-1)
 		}
 		if err != nil {
-			return nil, corrupt(c.dir, fmt.Sprintf("the offset record of batch %d is not whole", n), err)
+			return nil, c.notWhole("offset", n, err)
 		}
 		prints[n] = print
 		c.planned, c.print = n, print
@@ -248,7 +294,7 @@ func (c *Checkpoint) readSegments(txn *badger.Txn, commits []*commitRecord) (lef
 	for _, r := range commits {
 		segments, err := r.segments()
 		if err != nil {
-			return nil, nil, corrupt(c.dir, fmt.Sprintf("the commit record of batch %d is not whole", r.Batch), err)
+			return nil, nil, c.notWhole("commit", r.Batch, err)
 		}
 		for i, note := range r.Groups {
 			if note.Parts > 0 || parts[note.group()] > 0 {

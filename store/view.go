@@ -202,14 +202,15 @@ func inlineGroup(g group, segments []Segment) viewGroup {
 	return viewGroup{group: g, inline: segments, bytes: bytesOf(segments)}
 }
 
-// snapshot gives what the checkpoint knows of the groups at Head; ok is false if the view is not that of Head any more.
-func (v *View) snapshot() (refs []groupRef, covered map[Shard]int64, ok bool) {
+// snapshot gives what the checkpoint knows of the groups at Head, and commit records that need not be read again; ok is false if the view is not that of Head any more.
+func (v *View) snapshot() (refs []groupRef, covered map[Shard]int64, records map[int64]*commitRecord, ok bool) {
 	c := v.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if v.batch != c.head {
-		return nil, nil, false
+		return nil, nil, nil, false
 	}
+	records, c.opened = c.opened, nil
 	covered = map[Shard]int64{}
 	for s, x := range c.shards {
 		covered[s] = x.covered
@@ -218,13 +219,13 @@ func (v *View) snapshot() (refs []groupRef, covered map[Shard]int64, ok bool) {
 		}
 		refs = append(refs, x.deltas...)
 	}
-	return refs, covered, true
+	return refs, covered, records, true
 }
 
 // listHead is list for a view of Head, which looks at no key: iterating over keys costs reading all of the state. ok is
 // false if it is that of Head no more.
 func (v *View) listHead() (ok bool, err error) {
-	refs, covered, ok := v.snapshot()
+	refs, covered, records, ok := v.snapshot()
 	if !ok {
 		return false, nil
 	}
@@ -244,16 +245,18 @@ func (v *View) listHead() (ok bool, err error) {
 		all = append(all, g)
 	}
 	for n, refs := range inline {
-		_, payload, err := fetch(v.txn, batchKey(keyCommit, n))
-		if err == nil && payload == nil {
-			err = v.c.missing("commit", n)
-		}
-		if err != nil {
-			return true, err
-		}
-		r, err := decodeCommit(payload)
-		if err != nil {
-			return true, err
+		r := records[n]
+		if r == nil {
+			_, payload, err := fetch(v.txn, batchKey(keyCommit, n))
+			if err == nil && payload == nil {
+				err = v.c.missing("commit", n)
+			}
+			if err == nil {
+				r, err = decodeCommit(payload)
+			}
+			if err != nil {
+				return true, err
+			}
 		}
 		segments, err := r.segments()
 		if err != nil {
