@@ -20,6 +20,7 @@ import (
 const (
 	coldName     = "process start to first row, p50"
 	recoveryName = "restart to next commit at 10 S"
+	oneRowName   = "restart to next commit at 10 S, of one row"
 	flowName     = "row → sink at half of W6's rate, p99"
 )
 
@@ -61,6 +62,14 @@ func probeSize(ctx context.Context, p Probing) ([]Figure, error) {
 		ratios = append(ratios, mid[1]/mid[0])
 		p.Say(fmt.Sprintf("round %d: p50 %.2f and %.2f ms", round+1, mid[0], mid[1]))
 	}
+	var oneRow []float64 // a batch that touches one bucket of the state needs only that
+	for range 2*p.Rounds + 1 {
+		_, first, _, err := p.grow(ctx, dirs[1], groups[1], 1, 1)
+		if err != nil {
+			return nil, err
+		}
+		oneRow = append(oneRow, first.Seconds())
+	}
 	return []Figure{
 		{Name: fmt.Sprintf("p50 at %d groups ÷ at %d", groups[1], groups[0]), Value: middle(ratios), Target: 1.3},
 		{Name: "mean at 10 S ÷ at S", Value: mean(times[1]) / mean(times[0]), Target: 1.3},
@@ -69,6 +78,7 @@ func probeSize(ctx context.Context, p Probing) ([]Figure, error) {
 		{Name: "p99 at S", Value: percentile(times[0], 0.99), Unit: "ms"},
 		{Name: "p99 at 10 S", Value: percentile(times[1], 0.99), Unit: "ms"},
 		{Name: recoveryName, Value: middle(recovery), Unit: "s", Target: 1},
+		{Name: oneRowName, Value: middle(oneRow), Unit: "s", Target: 0.05},
 		{Name: "memory at 10 S, as the operator counts", Value: middle(memory), Unit: "B/group", Target: 64},
 		{Name: "disk at 10 S", Value: float64(diskBytes(dirs[1])) / float64(groups[1]), Unit: "B/group", Target: 25},
 	}, nil

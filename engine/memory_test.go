@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"streamlab/errs"
 	"streamlab/sinks"
@@ -192,5 +193,75 @@ func TestAQueryNearItsBudgetReadsLess(t *testing.T) {
 	got, err := near.run(fmt.Sprint(held * 100 / 70))
 	if err != nil || !maps.Equal(got, want) {
 		t.Fatalf("%d keys, want %d: %v", len(got), len(want), err)
+	}
+}
+
+// State that is larger than the budget of its query goes on from a checkpoint, as long as what one batch touches fits:
+// the rest stays on disk or leaves, and the results are those of a query that has all of it in memory.
+func TestStateLargerThanItsBudget(t *testing.T) {
+	const keys = 1_400_000
+	dir := t.TempDir()
+	run := func(budget string, rows, batches int) []Progress {
+		s, err := NewSession(Config{Dir: dir, Out: io.Discard, Conf: map[string]string{keyDurability: "process", keyMemory: budget, keyRecent: "1000"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		in := s.ReadStream().Format("rate-micro-batch").Option("rowsPerBatch", rows).Load()
+		if err := in.CreateOrReplaceTempView("numbers"); err != nil {
+			t.Fatal(err)
+		}
+		df, err := s.SQL(context.Background(), fmt.Sprintf("SELECT mod(value, %d) AS k, count(*) AS n, sum(value) AS s FROM numbers GROUP BY mod(value, %d)", keys, keys))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := df.WriteStream().OutputMode("update").MaxBatches(batches).Option("checkpointLocation", filepath.Join(dir, "chk")).
+			EachBatch(func(ctx context.Context, b sinks.Batch) error {
+				return sinks.Each(ctx, b, func(_ int, rb arrow.RecordBatch) error {
+					for i := range int(rb.NumRows()) {
+						k, n, sum := rb.Column(0).(*array.Int64).Value(i), rb.Column(1).(*array.Int64).Value(i), rb.Column(2).(*array.Int64).Value(i)
+						if want := n*k + n*(n-1)/2*keys; sum != want {
+							return fmt.Errorf("key %d was met %d times: sum %d, not %d", k, n, sum, want)
+						}
+						if b.ID >= keys/100_000 && n < 2 {
+							return fmt.Errorf("batch %d: key %d is new", b.ID, k)
+						}
+					}
+					return nil
+				})
+			}).Start(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := q.AwaitTermination(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		return q.RecentProgress()
+	}
+	whole := run("0", 100_000, keys/100_000)
+	all := whole[len(whole)-1].Memory.State
+	budget := megabytes(all >> 20 / 2)
+	first := run(budget, 20, 1)[0].Memory.State
+	if first > all/3 {
+		t.Errorf("the first batch after a restart has %d bytes of state in memory, of %d", first, all)
+	}
+	most, fell := first, 0
+	last := first
+	for _, p := range run(budget, 20, 60) {
+		if o := p.StateOperators[0]; o.NumRowsTotal != keys || o.NumRowsUpdated != 20 {
+			t.Fatalf("batch %d: %d rows of state, %d of them updated", p.BatchID, o.NumRowsTotal, o.NumRowsUpdated)
+		}
+		if p.Memory.State < last {
+			fell++
+		}
+		last = p.Memory.State
+		most = max(most, last)
+	}
+	if fell == 0 || most > all/2+1<<20 {
+		t.Errorf("state in memory: at most %d bytes, of %d; it became less %d times", most, all, fell)
+	}
+	again := run("0", 100_000, keys/100_000)
+	if got := again[len(again)-1]; got.StateOperators[0].NumRowsTotal != keys || got.Memory.State < all*9/10 {
+		t.Errorf("after every key: %d rows, %d bytes, not %d and %d", got.StateOperators[0].NumRowsTotal, got.Memory.State, keys, all)
 	}
 }

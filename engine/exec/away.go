@@ -102,27 +102,34 @@ func bucketsOf(hashes []uint64) (set uint32) {
 // asks says whether need has something to do for a table: it costs a look at all hashes.
 func (d *demand) asks(t *table) bool { return t.buckets != nil && (t.away != 0 || d.watched != 0) }
 
-// need makes sure that the buckets of a range that a batch touches are in memory, for the worker of the range. Errors:
-// BATCH_TOO_LARGE.
-func (d *demand) need(r *run, o demanding, t *table, at int, set uint32) error {
+// need makes sure that the buckets of a range that a batch touches are in memory, for the worker of the range, before
+// the batch has touched any group of it. It gives the table, which is another one if buckets had to leave for them.
+// Errors: BATCH_TOO_LARGE.
+func (d *demand) need(r *run, o demanding, t *table, at int, set uint32) (*table, error) {
 	for s := set; s != 0; s &= s - 1 {
 		t.buckets[bits.TrailingZeros32(s)].used = r.task.Batch
 	}
 	if set&t.away == 0 {
-		return nil
+		return t, nil
 	}
+	m := &r.p.meter
 	before := t.bytes()
 	if err := d.bring(t, at, set&t.away); err != nil {
-		return err
+		return t, err
 	}
-	state := &r.p.meter.of(r.p, o).state
-	state.Add(t.bytes() - before)
-	return r.p.meter.room()
+	if m.share(t.bytes()-before) >= leaveAt {
+		live := t.live
+		t = t.packWithout(d.refs, allBuckets&^set&^t.away)
+		d.missing.Add(int64(live - t.live))
+	}
+	m.of(r.p, o).state.Add(t.bytes() - before)
+	return t, m.room()
 }
 
 // bring loads buckets of a range that are away.
 func (d *demand) bring(t *table, at int, set uint32) error {
 	before := t.live
+	t.reserve(int(d.missing.Load()) * bits.OnesCount32(set) / (ranges * buckets))
 	if err := replay(d.far.at(), store.Shard{Operator: d.number, Range: at}, t, d.refs, set); err != nil {
 		return err
 	}
@@ -165,24 +172,22 @@ const (
 
 // relieve lets buckets go after a batch, if memory is scarce. peak is what the batch held beside the state.
 func (p *Plan) relieve(batch, peak int64) {
-	limit := p.meter.limit.Load()
 	for _, s := range p.stateful {
 		o, ok := s.(demanding)
 		if !ok || o.demanded() == nil || o.demanded().far == nil {
 			continue
 		}
 		d := o.demanded()
-		held := (p.meter.memory().State + p.meter.beside.Load()) * 100
-		switch {
-		case limit == 0 || held < watchAt*limit:
+		switch share := p.meter.share(0); {
+		case share < watchAt:
 			d.watched = 0
 			continue
 		case d.watched == 0:
 			d.watched = batch + 1
 			continue
-		case held+100*peak >= 100*limit:
+		case p.meter.share(peak) >= 100:
 			d.release(o, batch)
-		case held >= leaveAt*limit && batch-d.watched >= restBatches:
+		case share >= leaveAt && batch-d.watched >= restBatches:
 			d.release(o, batch-restBatches)
 		}
 		o.measure()
@@ -248,13 +253,12 @@ func (p *Plan) StateRows() (rows map[string]int64) {
 // Fetch brings one bucket that is away into memory, unless that is scarce; false: there is nothing to do. It is called
 // between two batches.
 func (p *Plan) Fetch() (more bool, err error) {
-	limit := p.meter.limit.Load()
 	for _, s := range p.stateful {
 		o, ok := s.(demanding)
 		if !ok || o.demanded() == nil || o.demanded().missing.Load() == 0 {
 			continue
 		}
-		if limit != 0 && (p.meter.memory().State+p.meter.beside.Load())*100 >= watchAt*limit {
+		if p.meter.share(0) >= watchAt {
 			return false, nil
 		}
 		o.tables(func(at int, t *table) *table {

@@ -19,7 +19,9 @@ func (o *stateAggregate) need(r *run, a *aggregateRange, i int, ps []*partialFol
 			set = allBuckets // there are many of them
 		}
 	}
-	return o.demand.need(r, o, a.t, i, set)
+	var err error
+	a.t, err = o.demand.need(r, o, a.t, i, set)
+	return err
 }
 
 // demanded is nil where groups leave by time, and where each batch gives all of them out.
@@ -64,7 +66,9 @@ func (o *dedup) need(r *run, i int) error {
 			rows = rows[n:]
 		}
 	}
-	return o.demand.need(r, o, a.t, i, set)
+	var err error
+	a.t, err = o.demand.need(r, o, a.t, i, set)
+	return err
 }
 
 // demanded is nil where keys leave by time.

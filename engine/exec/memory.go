@@ -96,6 +96,16 @@ func (m *meter) over() int64 {
 	return m.memory().Total() + m.beside.Load() - limit
 }
 
+// share is how much of what may be held the state takes together with some more bytes, in hundredths; 0 without a
+// limit.
+func (m *meter) share(more int64) int64 {
+	limit := m.limit.Load()
+	if limit == 0 {
+		return 0
+	}
+	return (m.memory().State + m.beside.Load() + more) * 100 / limit
+}
+
 // room refuses to go on when there is none. Errors: BATCH_TOO_LARGE.
 func (m *meter) room() error {
 	if m.over() <= 0 {
