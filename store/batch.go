@@ -206,8 +206,24 @@ func (s *staged) cut() (writes []write) {
 }
 
 // moveAfter is how many commit records past retention may be kept for their inline segments before these
-// get keys of their own.
-const moveAfter = 64
+// get keys of their own, and moveAtOnce of how many records a batch moves them: so few that they go along with its own.
+const (
+	moveAfter  = 64
+	moveAtOnce = 12
+)
+
+// mostAlong is how many bytes of segments with keys of their own go along with the commit record. They are durable with
+// it then; more are before it, which takes a synced write more.
+const mostAlong = 6 << 10
+
+// goAlong says that writes are so few that they go along with the commit record.
+func goAlong(writes []write) bool {
+	size := 0
+	for _, w := range writes {
+		size += len(w.key) + len(w.value)
+	}
+	return size <= mostAlong && len(writes) <= few
+}
 
 // move gives inline segments of records past retention keys of their own, so that one shard that never
 // changes again does not keep all commit records since. The views of retained batches go on reading the
@@ -218,10 +234,12 @@ func (c *Checkpoint) move() (all []staged, writes []write, err error) {
 	}
 	txn := c.db.NewTransactionAt(latest, false)
 	defer txn.Discard()
-	for n := c.low; n < min(c.from-1, c.low+4*moveAfter); n++ {
+	records := 0
+	for n := c.low; n < min(c.from-1, c.low+4*moveAfter) && records < moveAtOnce; n++ {
 		if c.inline[n] == 0 {
 			continue
 		}
+		records++
 		_, payload, err := fetch(txn, batchKey(keyCommit, n))
 		if err != nil {
 			return nil, nil, err
@@ -310,7 +328,8 @@ func (b *Batch) commit(e CommitEntry, next *OffsetEntry) error {
 	if len(record) > maxValue {
 		return errs.New("INTERNAL_ERROR", "message", "a commit record must stay below 1 MiB")
 	}
-	if len(writes) > 0 {
+	along := goAlong(writes)
+	if !along {
 		if err := c.writeTogether(n, writes, "state.mid"); err != nil {
 			return err
 		}
@@ -326,6 +345,9 @@ func (b *Batch) commit(e CommitEntry, next *OffsetEntry) error {
 	}
 	if err := c.point("commit.before"); err != nil {
 		return c.fail(err, n)
+	}
+	if along {
+		riders = append(riders, writes...)
 	}
 	ends := anchor{lastPlanned: n, fingerprint: h.Offset, lastCommitted: n, chain: chain}
 	if travels != nil {
