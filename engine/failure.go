@@ -14,6 +14,7 @@ type Failure struct {
 	Cause       error     // the query's Exception: STREAM_FAILED with the cause inside
 	Name        string    // of the query
 	ID, RunID   string    //
+	Batch       int64     // that was under way: its offsets are written, its commit is not; -1 is none
 	StartOffset string    // what the batch began at, one JSON a source: `[{"logOffset":0},-]`; `[]` before sources were made
 	EndOffset   string    // what it was to end at
 	Committed   string    // the same with the sources' descriptions: `{FileStreamSource[…]: {"logOffset":0}}`
@@ -50,7 +51,10 @@ func (q *StreamingQuery) Failure() *Failure { return q.failure.Load() }
 
 // fail notes where the query stood.
 func (d *driver) fail(err error) *Failure {
-	f := &Failure{Cause: err, Name: d.q.name, ID: d.q.id, RunID: d.q.runID, State: Initializing, Time: d.s.now()}
+	f := &Failure{Cause: err, Name: d.q.name, ID: d.q.id, RunID: d.q.runID, State: Initializing, Batch: -1, Time: d.s.now()}
+	if d.constructed {
+		f.Batch = d.batch
+	}
 	var start, end, committed, available []string
 	running := d.q.snap.Load().State == Running
 	for _, k := range d.scans {

@@ -3,6 +3,7 @@ package tui
 import (
 	"testing"
 
+	"streamlab/errs"
 	"streamlab/tui/screen"
 	"streamlab/tui/screen/screentest"
 )
@@ -70,3 +71,26 @@ func TestTheOutputOfAMemorySinkLeadsToItsTable(t *testing.T) {
 }
 
 var _ screen.Workbench = replayed{}
+
+// early fails before it has come to a batch.
+type early struct{ *screentest.Bench }
+
+func (e early) Queries() []*screen.QuerySnapshot {
+	q := *e.Bench.Queries()[0]
+	inner := errs.New("CAST_INVALID_INPUT", "expression", "'x'", "sourceType", `"STRING"`, "targetType", `"INT"`)
+	q.Sink, q.State, q.BatchID, q.Progress = "console", screen.Failed, -1, nil
+	q.Error = errs.Wrap(inner, "STREAM_FAILED", "id", "53dda4e1-e541-49e6-b11d-14c296c3e2d5", "runId", "77d6d3cd-a52b-42b2-af01-000000000009", "message", "m")
+	return []*screen.QuerySnapshot{&q}
+}
+
+func TestAQueryThatFailedAtOnceHasNoBatch(t *testing.T) {
+	d := newDriver(t, 80, 24, early{screentest.New()})
+	d.keys("!") // the whole error, with nothing cut
+	d.has("53dda4e1-e541-49e6-b11d-14c296c3e2d5", "77d6d3cd-a52b-42b2-af01-000000000009")
+	d.keys("esc o")
+	d.has("✗ failed: ")
+	d.hasNot("batch -1", "Query [id")
+	d.keys("enter")
+	d.has("CAST_INVALID_INPUT")
+	d.hasNot("batch -1")
+}

@@ -198,6 +198,9 @@ func (b *localLab) snapshot(q lab.Query, run *engine.StreamingQuery, refused err
 	switch {
 	case x.Exception != nil:
 		s.State, s.Error = screen.Failed, asError(x.Exception)
+		if f := run.Failure(); f != nil {
+			s.BatchID = max(s.BatchID, f.Batch)
+		}
 	case x.State == engine.Terminated:
 		s.State = screen.Stopped
 	case x.State == engine.Initializing:

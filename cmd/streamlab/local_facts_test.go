@@ -3,11 +3,13 @@
 package main
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"streamlab/engine"
+	"streamlab/errs"
 	"streamlab/sources"
 	"streamlab/tui/screen"
 )
@@ -122,5 +124,20 @@ func TestSinksThatDoNotCountHaveRowsOut(t *testing.T) {
 			}
 		}
 		b = b.reopened(t, true)
+	}
+}
+
+// A failed query shows the batch in which it failed, whose offsets are written, not the one before.
+func TestTheBatchThatFailedIsShown(t *testing.T) {
+	b := opened(t, `
+sources: {m: {format: memory, schema: "s STRING", options: {maxPushesPerTrigger: 1}, rows: [[["1"]], [["x"]]]}}
+queries: [{queryName: q, sql: "SELECT CAST(s AS INT) AS n FROM m", format: console, options: {checkpointLocation: chk}}]
+`)
+	if err := b.w.Query("q").AwaitTermination(context.Background()); !errs.Has(err, "CAST_INVALID_INPUT") {
+		t.Fatal(err)
+	}
+	s := b.Queries()[0]
+	if s.State != screen.Failed || s.BatchID != 1 || s.Last().BatchID != 0 {
+		t.Errorf("%v in batch %d, reported %d", s.State, s.BatchID, s.Last().BatchID)
 	}
 }

@@ -35,8 +35,15 @@ func Card(e *errs.Error, w int) []CardLine {
 		return nil
 	}
 	if inner := causeOfEnd(e); inner != nil {
-		end := safe.Text("query "+e.Params["id"]+", run "+e.Params["runId"], w-10)
-		return append(Card(inner, w), CardLine{Label: "ended", Text: end, Style: canvas.Muted})
+		out := Card(inner, w)
+		for i, l := range widget.Wrap(safe.Text("query "+e.Params["id"]+", run "+e.Params["runId"], 200), w-10) {
+			end := CardLine{Text: l, Style: canvas.Muted}
+			if i == 0 {
+				end.Label = "ended"
+			}
+			out = append(out, end)
+		}
+		return out
 	}
 	var out []CardLine
 	head := safe.Text(e.Condition, w-4)

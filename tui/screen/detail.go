@@ -388,7 +388,7 @@ func noBatch(q *QuerySnapshot, a Action) safe.Line {
 		if a == PrevNotable {
 			where = "before"
 		}
-		return "no batch " + where + " this one was late, slow, run again or has a note; " + kept
+		return "no batch " + where + " this was late, slow or run again; " + kept
 	}
 	return "no such batch: " + kept
 }

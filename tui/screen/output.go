@@ -161,6 +161,9 @@ func (s *Output) Handle(a Action) Effect {
 			return s.untruncate()
 		case Enter:
 			if q := s.sh.Query(s.name); q != nil && q.Error != nil {
+				if q.BatchID < 0 { // it has not come to one
+					return Effect{Error: q.Error}
+				}
 				return Effect{Push: NewBatch(s.sh, s.name, q.BatchID)}
 			}
 			return Effect{}
@@ -370,7 +373,14 @@ func (s *Output) Draw(v canvas.View) {
 	if q.Error != nil {
 		y := v.H - 1
 		v.Put(1, y, "✗", canvas.Error)
-		v.Fit(3, y, v.W-24, f("batch %d failed: ", q.BatchID)+safe.Text(firstLines(q.Error.Message(), 1), 200), canvas.Error)
+		what, e := safe.Line("failed: "), q.Error
+		if q.BatchID >= 0 {
+			what = f("batch %d failed: ", q.BatchID)
+		}
+		if inner := causeOfEnd(e); inner != nil {
+			e = inner
+		}
+		v.Fit(3, y, v.W-24, what+safe.Text(firstLines(e.Message(), 1), 200), canvas.Error)
 		v.Right(v.W-1, y, 18, "enter open", canvas.Muted)
 	}
 }
