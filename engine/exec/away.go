@@ -68,6 +68,7 @@ type demand struct {
 	number  int     // of the operator
 	refs    []int   // of its tables
 	missing atomic.Int64
+	each    int64 // groups of a bucket, about, when all were away
 	watched int64 // since which batch buckets that are touched are noted; 0: they are not
 }
 
@@ -129,7 +130,7 @@ func (d *demand) need(r *run, o demanding, t *table, at int, set uint32) (*table
 // bring loads buckets of a range that are away.
 func (d *demand) bring(t *table, at int, set uint32) error {
 	before := t.live
-	t.reserve(int(d.missing.Load()) * bits.OnesCount32(set) / (ranges * buckets))
+	t.reserve(int(d.each) * bits.OnesCount32(set))
 	if err := replay(d.far.at(), store.Shard{Operator: d.number, Range: at}, t, d.refs, set); err != nil {
 		return err
 	}
@@ -225,6 +226,7 @@ func (p *Plan) Resume(rows map[string]int64) error {
 			return err
 		}
 		o.demanded().missing.Store(n)
+		o.demanded().each = n / (ranges * buckets)
 		o.measure()
 		missing = true
 	}
