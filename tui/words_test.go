@@ -11,11 +11,12 @@ import (
 	"streamlab/tui/screen/screentest"
 )
 
-// Memory stands beside what a query may hold, and says when batches are made smaller for it.
+// Memory stands beside what a query may hold, and says when batches are made smaller for it or state is not in it.
 func TestQueriesShowMemoryAndBudget(t *testing.T) {
 	d := newDriver(t, 80, 24, screentest.New())
 	d.has("memory    236 MiB of 1536 MiB, 15 %")
-	d.keys("down down").has("memory    1400 MiB of 1536 MiB, 91 %  batches are made smaller")
+	d.keys("down").has("memory    9 MiB of 1536 MiB, under 1 %  2,104,512 rows of state on disk only")
+	d.keys("down").has("memory    1400 MiB of 1536 MiB, 91 %  batches are made smaller")
 	newDriver(t, 200, 50, screentest.New()).has("MEMORY", "1400 MiB")
 	d.keys("down").hasNot("memory    2", "memory    1") // nothing is known of one that does not run
 }

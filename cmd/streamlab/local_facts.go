@@ -183,5 +183,5 @@ func longestPhase(phases []screen.Phase) (name string) {
 
 // memoryOf is what a query held at the end of a batch.
 func memoryOf(m engine.QueryMemory) screen.Memory {
-	return screen.Memory{Held: m.Total(), State: m.State, Budget: m.Budget, Limited: m.Limited}
+	return screen.Memory{Held: m.Total(), State: m.State, Budget: m.Budget, Limited: m.Limited, Away: m.Away}
 }

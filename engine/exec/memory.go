@@ -15,6 +15,7 @@ type Memory struct {
 	Exchange int64 // rows and groups between two stages of a batch
 	State    int64 // tables, indexes and arenas that live with the run
 	Result   int64 // rows that are kept until the sink has them
+	Away     int64 // rows of state, not bytes, that are on disk only
 	Largest  string
 	Most     int64 // of the operator that holds most
 }
@@ -119,7 +120,15 @@ func (m *meter) room() error {
 }
 
 // Memory is what the plan holds now. It may be called while a batch runs.
-func (p *Plan) Memory() Memory { return p.meter.memory() }
+func (p *Plan) Memory() Memory {
+	m := p.meter.memory()
+	for _, s := range p.stateful {
+		if o, ok := s.(demanding); ok && o.demanded() != nil {
+			m.Away += o.demanded().missing.Load()
+		}
+	}
+	return m
+}
 
 // SetBudget says how much the query may hold, in bytes, and what it holds beside the plan. It is called between
 // two batches; 0 is no limit.

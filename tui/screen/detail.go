@@ -269,6 +269,9 @@ func (s *Queries) drawFacts(v canvas.View, y int, q *QuerySnapshot) int {
 		if q.Memory.Limited {
 			x := 11 + safe.Width(t) + 2
 			v.Fit(x, y-1, v.W-x-1, "batches are made smaller", canvas.Warn)
+		} else if q.Memory.Away > 0 {
+			x := 11 + safe.Width(t) + 2
+			v.Fit(x, y-1, v.W-x-1, widget.Count(q.Memory.Away)+" rows of state on disk only", canvas.Muted)
 		}
 	}
 	src := text(q.Source)

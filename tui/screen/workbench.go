@@ -201,6 +201,7 @@ type Memory struct {
 	State   int64 // of it: tables and indexes of stateful operators
 	Budget  int64 // what the query may hold; 0: there is no limit
 	Limited bool  // batches are made smaller, so that it stays within the budget
+	Away    int64 // rows of state that are on disk only, until a batch touches them
 }
 
 // Last gives the newest progress; the zero Progress with BatchID -1 if there is none.

@@ -62,7 +62,7 @@ func New() *Bench {
 	c.Source, c.Limit, c.Trigger, c.TriggerEvery = "kafka clicks, 4 partitions", "1M/s", "500 ms", 500*time.Millisecond
 	c.Promise = "at-least-once"
 	c.Memory = screen.Memory{Held: 236 << 20, State: 212 << 20, Budget: 1536 << 20}
-	b.queries[1].Memory = screen.Memory{Held: 9 << 20, State: 2 << 20, Budget: 1536 << 20}
+	b.queries[1].Memory = screen.Memory{Held: 9 << 20, State: 2 << 20, Budget: 1536 << 20, Away: 2_104_512}
 	b.queries[2].Memory = screen.Memory{Held: 1400 << 20, State: 1338 << 20, Budget: 1536 << 20, Limited: true}
 	c.Watermark, c.WatermarkDelay = Now.Add(-11*time.Second), 10*time.Second
 	b.queries[1].Watermark, b.queries[1].WatermarkDelay = Now.Add(-10*time.Minute), 10*time.Minute
