@@ -583,6 +583,19 @@ func (a arithmetic) timeOfDay(l, r Expr) (Expr, error) {
 		l, r, lt, rt = r, l, rt, lt
 	}
 	text := l.String() + " " + a.op + " " + r.String()
+	if a.conf.TimeType { // the type of the other side says what a text or a null is
+		switch {
+		case a.op == "-" && lt.Kind == types.Time && (rt.Kind == types.String || rt.Kind == types.Null):
+			r = CastTo(r, lt, a.conf)
+			rt = lt
+		case a.op == "-" && rt.Kind == types.Time && (lt.Kind == types.String || lt.Kind == types.Null):
+			l = CastTo(l, rt, a.conf)
+			lt = rt
+		case lt.Kind == types.Time && rt.Kind == types.Null:
+			rt = types.DataType{Kind: types.DayTime, From: types.Day, To: types.Second}
+			r = CastTo(r, rt, a.conf)
+		}
+	}
 	switch {
 	case a.op != "+" && a.op != "-" || lt.Kind != types.Time:
 		return nil, a.mismatch(l, r)
@@ -620,8 +633,7 @@ func (a arithmetic) timeOfDay(l, r Expr) (Expr, error) {
 						SetNull(dst, i)
 						continue
 					}
-					word := map[int64]string{1: "add ", -1: "subtract "}[sign]
-					return errs.New("DATETIME_OVERFLOW", "operation", word+string(AppendText(nil, y, i, nil, CastStyle))+
+					return errs.New("DATETIME_OVERFLOW", "operation", "add "+string(appendDayTime(nil, us, y.Type))+
 						" to the time value "+sqlValue(x, i, a.conf))
 				}
 				dst.I64[i] = n + us*1000

@@ -76,7 +76,7 @@ func castGivesNull(from, to types.DataType, c Conf) bool {
 func NewCast(child Expr, to types.DataType, m CastMode, c Conf) (Expr, error) {
 	to = plainStrings(to)
 	from := child.Type()
-	if hasTime(to) && !c.TimeType && from.Kind != types.Null {
+	if hasTime(to) && !c.TimeType && (from.Kind != types.Null || m != Implicit) {
 		return nil, errs.New("UNSUPPORTED_TIME_TYPE")
 	}
 	e := &Cast{Child: child, To: to, Mode: m, Conf: c}

@@ -89,9 +89,6 @@ func tightestCommon(a, b types.DataType) (types.DataType, bool) {
 			return a, true
 		}
 		return b, true
-	case a.Kind == types.Time && b.Kind == types.Time:
-		a.Precision = max(a.Precision, b.Precision)
-		return a, true
 	case a.Kind == b.Kind && (a.Kind == types.YearMonth || a.Kind == types.DayTime):
 		a.From, a.To = min(a.From, b.From), max(a.To, b.To)
 		return a, true

@@ -473,10 +473,15 @@ func buildTimeTrunc(c *Call) (Expr, error) {
 	if err := c.Arity(2, 2); err != nil {
 		return nil, err
 	}
-	if c.Args[1].Type().Kind != types.Time {
-		return nil, WrongType(c.Text(), 1, `"TIME"`, c.Args[1])
+	text := c.Text()
+	args, err := c.timesOfDay(text, 1)
+	if err != nil {
+		return nil, err
 	}
-	return Strict("time_trunc", c.Args[1].Type(), c.Args, "", i64Rows(func(r *row) (int64, error) {
+	if args[0], err = textArgument(c, text, 0); err != nil {
+		return nil, err
+	}
+	return Strict("time_trunc", args[1].Type(), args, text, i64Rows(func(r *row) (int64, error) {
 		unit := int64(1)
 		switch truncLevel(r.bytes(0)) {
 		case truncMicrosecond:
@@ -496,6 +501,29 @@ func buildTimeTrunc(c *Call) (Expr, error) {
 	})), nil
 }
 
+// timesOfDay are the arguments with those from number from on as TIME, which texts and null become.
+func (c *Call) timesOfDay(text string, from int) ([]Expr, error) {
+	args := append([]Expr{}, c.Args...)
+	for i := from; i < len(args); i++ {
+		switch t := args[i].Type(); t.Kind {
+		case types.Time:
+		case types.String, types.Null:
+			args[i] = CastTo(args[i], tTime, c.Conf)
+		default:
+			return nil, WrongType(text, i, `"TIME"`, args[i])
+		}
+	}
+	return args, nil
+}
+
+func textArgument(c *Call, text string, i int) (Expr, error) {
+	e, ok := ImplicitCast(c.Args[i], tString, c.Conf)
+	if !ok {
+		return nil, WrongType(text, i, `"STRING"`, c.Args[i])
+	}
+	return e, nil
+}
+
 func buildTimeDiff(c *Call) (Expr, error) {
 	if !c.Conf.TimeType {
 		return nil, errs.New("UNSUPPORTED_TIME_TYPE")
@@ -503,10 +531,9 @@ func buildTimeDiff(c *Call) (Expr, error) {
 	if err := c.Arity(3, 3); err != nil {
 		return nil, err
 	}
-	for i := 1; i < 3; i++ {
-		if c.Args[i].Type().Kind != types.Time {
-			return nil, WrongType(c.Text(), i, `"TIME"`, c.Args[i])
-		}
+	args, err := c.timesOfDay(c.Text(), 1)
+	if err != nil {
+		return nil, err
 	}
 	u, err := unitOf(c)
 	if err != nil {
@@ -516,7 +543,7 @@ func buildTimeDiff(c *Call) (Expr, error) {
 	if micros == 0 || micros > microsPerHour {
 		return nil, errs.New("INVALID_PARAMETER_VALUE.TIME_UNIT", "functionName", "`time_diff`", "parameter", "`unit`", "invalidValue", "'"+u+"'")
 	}
-	s := Strict("time_diff", tBigInt, c.Args[1:], c.Text(), i64Rows(func(r *row) (int64, error) {
+	s := Strict("time_diff", tBigInt, args[1:], c.Text(), i64Rows(func(r *row) (int64, error) {
 		return (r.i64(1) - r.i64(0)) / 1000 / micros, nil
 	}))
 	s.Extra = u

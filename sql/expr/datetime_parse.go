@@ -190,6 +190,11 @@ func buildToTime(c *Call, try bool) (Expr, error) {
 	if try {
 		text = c.Name + "(" + callText("to_time", c.Args) + ")"
 	}
+	for i, a := range c.Args {
+		if k := a.Type().Kind; k != types.String && k != types.Null {
+			return nil, WrongType(callText("to_time", c.Args), i, `"STRING"`, a)
+		}
+	}
 	s, err := sig{in: "ss", min: 1, out: tTime, null: try, fresh: func() Kernel {
 		fs := dateFormats{parsing: true}
 		return i64Rows(func(r *row) (int64, error) {

@@ -545,6 +545,9 @@ func parseCharFormat(text string) (*charFormat, error) {
 	fail := func(cond string, params ...any) error {
 		return errs.New("INVALID_FORMAT."+cond, append([]any{"format", "'" + s + "'"}, params...)...)
 	}
+	if s == "" {
+		return nil, fail("EMPTY")
+	}
 	if !strings.ContainsAny(s, "09") {
 		return nil, fail("WRONG_NUM_DIGIT")
 	}
@@ -586,8 +589,8 @@ func parseCharFormat(text string) (*charFormat, error) {
 		f.frac, f.fracDigits = []byte(rest[:n]), n
 		rest = rest[n:]
 	}
-	if cut("$") {
-		f.currency = true
+	if strings.HasPrefix(rest, "$") && !f.currency {
+		return nil, fail("CUR_MUST_BEFORE_DIGIT")
 	}
 	if f.sign == 0 {
 		switch {
@@ -597,6 +600,15 @@ func parseCharFormat(text string) (*charFormat, error) {
 			f.sign, f.signLast = 'M', true
 		case cut("S"):
 			f.sign, f.signLast = 'S', true
+		}
+	}
+	for _, again := range [...]struct {
+		begins string
+		name   string
+		given  bool
+	}{{".", ". or D", f.point}, {"D", ". or D", f.point}, {"S", "S", f.sign == 'S'}, {"MI", "MI", f.sign == 'M'}, {"$", "$", f.currency}} {
+		if again.given && strings.HasPrefix(rest, again.begins) {
+			return nil, fail("WRONG_NUM_TOKEN", "token", again.name)
 		}
 	}
 	if rest != "" {

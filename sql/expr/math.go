@@ -598,15 +598,34 @@ func buildWidthBucket(c *Call) (Expr, error) {
 
 // buildNaNVL keeps FLOAT if both are.
 func buildNaNVL(c *Call) (Expr, error) {
-	if len(c.Args) == 2 && c.Args[0].Type().Kind == types.Float && c.Args[1].Type().Kind == types.Float {
+	if k, ok := floatOrNull(c.Args); ok && k > 0 {
+		call := *c
+		call.copyArgs()
+		for i := range call.Args {
+			call.Args[i] = CastTo(call.Args[i], types.Of(types.Float), c.Conf)
+		}
 		at := func(r *row, k int) float32 { v := r.args[k]; return v.F32[v.Row(r.i)] }
-		return NewScalar("nanvl", c.Args[0].Type(), true, c.Args, "", fixedRows(func(v *columnar.Vec) []float32 { return v.F32 }, func(r *row) (float32, error) {
+		return NewScalar("nanvl", types.Of(types.Float), true, call.Args, c.Text(), fixedRows(func(v *columnar.Vec) []float32 { return v.F32 }, func(r *row) (float32, error) {
 			return orIfNaN(r, at)
 		})), nil
 	}
 	return sig{in: "dd", out: tDouble, loose: true, null: true, k: f64Rows(func(r *row) (float64, error) {
 		return orIfNaN(r, (*row).f64)
 	})}.build(c)
+}
+
+// floatOrNull counts the FLOAT arguments of two; ok is false where there is something else than them and null.
+func floatOrNull(args []Expr) (n int, ok bool) {
+	for _, a := range args {
+		switch a.Type().Kind {
+		case types.Float:
+			n++
+		case types.Null:
+		default:
+			return n, false
+		}
+	}
+	return n, len(args) == 2
 }
 
 func orIfNaN[T float32 | float64](r *row, at func(r *row, k int) T) (T, error) {

@@ -268,7 +268,7 @@ func buildUniform(c *Call) (Expr, error) {
 			return nil, err
 		}
 		if l == nil || !l.Type().IsNumeric() && l.Type().Kind != types.Null {
-			return nil, WrongType(text, i, `integer or floating-point`, c.Args[i])
+			return nil, WrongType(text, i, `"NUMERIC"`, c.Args[i])
 		}
 		if i == 0 {
 			t = l.Type()

@@ -205,28 +205,65 @@ func ParseTimestamp(s []byte, zone *time.Location, now int64) (us int64, ok bool
 	if p.hasZone {
 		zone = p.zone
 	}
-	if p.days > 106751991 || p.days < -106751991 {
+	local, ok := localMicros(p)
+	return InstantOf(local, zone), ok
+}
+
+// localMicros counts from the epoch to a reading of the clock; ok is false where 64 bits do not hold it.
+func localMicros(p parsedTime) (us int64, ok bool) {
+	if p.days > 106751991 || p.days < -106751992 {
 		return 0, false
 	}
-	return InstantOf(p.days*microsPerDay+p.us, zone), true
+	if p.days < 0 { // so that the sum of the two does not pass through what does not fit
+		us = (p.days+1)*microsPerDay + (p.us - microsPerDay)
+		return us, us < 0
+	}
+	us = p.days*microsPerDay + p.us
+	return us, us >= 0
 }
 
 // ParseTimestampNTZ reads a TIMESTAMP_NTZ as CAST does; a zone is ignored unless refuseZone.
 func ParseTimestampNTZ(s []byte, refuseZone bool) (us int64, ok bool) {
 	p, ok := parseTimestampParts(s)
-	if !ok || !p.hasDate || refuseZone && p.hasZone || p.days > 106751991 || p.days < -106751991 {
+	if !ok || !p.hasDate || refuseZone && p.hasZone {
 		return 0, false
 	}
-	return p.days*microsPerDay + p.us, true
+	return localMicros(p)
 }
 
-// ParseTimeOfDay reads a TIME: h[h]:m[m][:s[s][.fraction]]; nanoseconds of the day.
+// ParseTimeOfDay reads a TIME: h[h]:m[m][:s[s][.fraction]], on the clock of twelve hours with AM or PM behind it;
+// nanoseconds of the day.
 func ParseTimeOfDay(s []byte) (nanos int64, ok bool) {
+	s, half := cutHalfOfDay(trimText(s))
 	p, ok := parseTimestampParts(s)
 	if !ok || p.hasDate || p.hasZone {
 		return 0, false
 	}
-	return p.us * 1000, true
+	if half == 0 {
+		return p.us * 1000, true
+	}
+	h := p.us / microsPerHour
+	if h < 1 || h > 12 {
+		return 0, false
+	}
+	p.us -= h * microsPerHour
+	h %= 12
+	if half == 'P' {
+		h += 12
+	}
+	return (p.us + h*microsPerHour) * 1000, true
+}
+
+// cutHalfOfDay takes AM or PM off the end of a trimmed text, in either case; half is A, P or 0.
+func cutHalfOfDay(s []byte) (rest []byte, half byte) {
+	n := len(s)
+	if n < 3 || s[n-1]|0x20 != 'm' {
+		return s, 0
+	}
+	if half = s[n-2] &^ 0x20; half != 'A' && half != 'P' {
+		return s, 0
+	}
+	return trimText(s[:n-2]), half
 }
 
 // HasZone reports whether a timestamp text names a time zone.
@@ -261,7 +298,7 @@ func ParseZone(name string) (*time.Location, bool) {
 
 func findZone(name string) (*time.Location, bool) {
 	switch name {
-	case "Z", "z", "UTC", "GMT", "UT":
+	case "Z", "UTC", "GMT", "UT":
 		return time.UTC, true
 	case "", "Local":
 		return nil, false

@@ -410,7 +410,7 @@ func splitRow(r *row, a *Appender, ps *patterns) error {
 		}
 	} else {
 		err = p.each(s, 0, func(loc []int) error {
-			if limit > 0 && count >= limit || loc[1] == 0 || loc[0] == loc[1] && loc[0] == len(s) {
+			if limit > 0 && count >= limit || loc[1] == 0 {
 				return nil
 			}
 			parts.AppendBytes(s[start:loc[0]])

@@ -373,7 +373,7 @@ func (m *matcher) find(s []byte, from int, groups bool) []int {
 
 // each calls f for every match as the engine finds all of them: no match is empty where the one before has ended.
 func (m *matcher) each(s []byte, f func(loc []int) error) error {
-	ended := -1
+	ended, empty := -1, false
 	for pos := 0; pos <= len(s); {
 		loc := m.find(s, pos, true)
 		if loc == nil {
@@ -382,14 +382,13 @@ func (m *matcher) each(s []byte, f func(loc []int) error) error {
 		begin, end := loc[0], loc[1]
 		if end != pos {
 			pos = end
-		} else if begin == ended { // and empty
-			ended = end
+		} else if begin == ended && empty { // the match before once more
 			pos += charAt(s, pos)
 			continue
 		} else {
 			pos += charAt(s, pos)
 		}
-		ended = end
+		ended, empty = end, begin == end
 		if err := f(loc); err != nil {
 			return err
 		}

@@ -56,8 +56,13 @@ func sameMatches(m *matcher, re *regexp.Regexp, text []byte) error {
 		return fmt.Errorf("%q in %q: match %v, want %v", re, text, got, want)
 	}
 	var got [][]int
+	ended := -1
 	if err := m.each(text, func(loc []int) error {
-		got = append(got, slices.Clone(loc))
+		// Java finds an empty match right behind another one, where Go's engine finds none.
+		if loc[0] != loc[1] || loc[0] != ended {
+			got = append(got, slices.Clone(loc))
+		}
+		ended = loc[1]
 		return nil
 	}); err != nil {
 		return err

@@ -374,7 +374,11 @@ func appendInitcap(dst, s []byte) []byte {
 	for len(s) > 0 {
 		c, w := utf8.DecodeRune(s)
 		if start {
-			dst = utf8.AppendRune(dst, unicode.ToTitle(unicode.ToLower(c)))
+			if c == 'ß' { // the one letter of Latin-1 whose title form is two letters
+				dst = append(dst, "Ss"...)
+			} else {
+				dst = utf8.AppendRune(dst, unicode.ToTitle(unicode.ToLower(c)))
+			}
 		} else {
 			dst = appendLower(dst, s[:w])
 		}

@@ -85,14 +85,30 @@ func appendRunes(dst []rune, s []byte) []rune {
 	return dst
 }
 
+// digitOf is the value of a decimal digit of any script; the digits of a script follow each other from zero on.
+func digitOf(c rune) (int, bool) {
+	if c >= '0' && c <= '9' {
+		return int(c - '0'), true
+	}
+	if c < utf8.RuneSelf || !unicode.IsDigit(c) {
+		return 0, false
+	}
+	n := 0
+	for n < 9 && unicode.IsDigit(c-1-rune(n)) {
+		n++
+	}
+	return n % 10, true
+}
+
 func luhn(s []byte) bool {
 	sum := 0
-	for k := range s {
-		b := s[len(s)-1-k]
-		if b < '0' || b > '9' {
+	for k, rest := 0, s; len(rest) > 0; k++ {
+		c, w := utf8.DecodeLastRune(rest)
+		rest = rest[:len(rest)-w]
+		d, ok := digitOf(c)
+		if !ok {
 			return false
 		}
-		d := int(b - '0')
 		if k&1 == 1 {
 			if d *= 2; d > 9 {
 				d -= 9
