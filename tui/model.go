@@ -288,7 +288,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		if msg.err != nil {
 			m.push(&card{err: screen.AsError(msg.err)})
 		}
-		return tea.Batch(m.wake(), m.tick())
+		return tea.Batch(m.wake(), m.tick(), m.told(msg))
 	case sayMsg:
 		return m.say(safe.Line(msg))
 	case outsideMsg:
@@ -559,6 +559,22 @@ func (m *model) do(c screen.Command) tea.Cmd {
 		}
 		return out
 	})
+}
+
+// told says what became of a checkpoint that was copied or put aside: under which name it is there now.
+func (m *model) told(d doMsg) tea.Cmd {
+	if d.err != nil {
+		return nil
+	}
+	switch d.cmd.Verb {
+	case screen.Fork:
+		return m.say("forked: " + safe.Text(d.cmd.Arg, 60) + " is the copy")
+	case screen.Rewind, screen.AcceptLoss, screen.Discard, screen.StartFresh:
+		if k, ok := m.sh.Bench.(screen.Keeper); ok && k.Kept(d.cmd.Query) != "" {
+			return m.say("the checkpoint as it was: " + safe.Text(k.Kept(d.cmd.Query), 80))
+		}
+	}
+	return nil
 }
 
 // note makes an event of what the user did or was told, so that nothing has to be read while it lasts.

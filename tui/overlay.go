@@ -74,6 +74,10 @@ func (c *confirm) draw(v canvas.View, _ *model) {
 	if c.q.Name != "" {
 		foot = "enter " + c.q.Verb + "   esc no"
 		h += 2
+		if safe.Width(c.q.Name) > 40 { // there must be room to type it
+			lines = append(append(lines, ""), widget.Wrap(c.q.Name, min(58, v.W-8))...)
+			h = 6 + len(lines)
+		}
 	}
 	b := box(v, 64, h, c.q.Title, "", foot)
 	for i, l := range lines {
@@ -81,8 +85,12 @@ func (c *confirm) draw(v canvas.View, _ *model) {
 	}
 	if c.q.Name != "" {
 		y := b.H - 2
-		b.Put(0, y, c.q.Name+" >", canvas.Muted)
-		x := safe.Width(c.q.Name) + 3
+		label := c.q.Name + " >"
+		if safe.Width(c.q.Name) > 40 {
+			label = ">"
+		}
+		b.Put(0, y, label, canvas.Muted)
+		x := safe.Width(label) + 1
 		c.name.Single = true
 		c.name.Draw(b.Sub(x, y, b.W-x, 1), true, false, nil)
 	}

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"streamlab/internal/safe"
@@ -65,4 +66,37 @@ func TestTheTemplatesOfANewLabAreChosenByArrows(t *testing.T) {
 	d.keys("down").has("csv my-csv")
 	d.keys("up up").has("delta my-delta")
 	d.keys("down backspace backspace backspace backspace").text("x").keys("down").has("csv my-x")
+}
+
+// keeps puts checkpoints aside.
+type keeps struct{ *screentest.Bench }
+
+func (k keeps) Kept(query string) string { return query + ".before-7" }
+func (k keeps) Do(_ context.Context, c screen.Command) error {
+	return nil
+}
+
+// A rewind says how much runs again, and afterwards where the checkpoint is that it replaced.
+func TestARewindSaysWhatItKept(t *testing.T) {
+	d := newDriver(t, 80, 24, keeps{screentest.New()})
+	d.keys("2 down down down enter [ R")
+	d.has("Batch 88 will run again.")
+	d.text("top_pages")
+	d.keys("enter")
+	d.has("the checkpoint as it was: top_pages.before-7")
+}
+
+// A name that has to be typed to go on may be as long as names are.
+func TestALongNameCanBeTyped(t *testing.T) {
+	d := newDriver(t, 80, 24, screentest.New())
+	name := safe.Line(strings.Repeat("a_long_name_", 8))
+	done := false
+	d.m.push(&confirm{q: screen.Question{Title: "Remove?", Lines: []safe.Line{"Type the query's name to go on."}, Verb: "remove", Name: name,
+		Yes: func() screen.Effect { done = true; return screen.Effect{} }}})
+	d.text(string(name))
+	d.has("> ", "long_name_a")
+	d.keys("enter")
+	if !done {
+		t.Error("the whole name was typed, and it is not taken")
+	}
 }

@@ -27,10 +27,11 @@ type localLab struct {
 	mu       sync.Mutex
 	consoles map[string]*consoleText
 	cache    map[string]*cachedSnapshot
-	pasts    map[string]past // by query
-	reading  *safego.Handle  // of pasts when the lab was opened
-	lesson   *lesson         // nil: the lab has no steps
-	started  bool            // opening the lab started queries
+	pasts    map[string]past   // by query
+	kept     map[string]string // folders that checkpoints were put aside under, by query
+	reading  *safego.Handle    // of pasts when the lab was opened
+	lesson   *lesson           // nil: the lab has no steps
+	started  bool              // opening the lab started queries
 
 	conf      map[string]string // settings of the command line
 	*learning                   // what the user has learned

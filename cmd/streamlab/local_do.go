@@ -104,13 +104,13 @@ func (b *localLab) changeCheckpoint(ctx context.Context, c screen.Command) error
 	b.ReleaseState()
 	switch c.Verb {
 	case screen.AcceptLoss:
-		return b.acceptLoss(dir)
+		return b.acceptLoss(c.Query, dir)
 	case screen.Discard:
-		return b.discard(dir)
+		return b.discard(c.Query, dir)
 	}
 	if c.Verb == screen.StartFresh {
 		if dir != "" {
-			if err := setAside(dir); err != nil {
+			if err := b.setAside(c.Query, dir); err != nil {
 				return err
 			}
 		}
@@ -128,6 +128,9 @@ func (b *localLab) changeCheckpoint(ctx context.Context, c screen.Command) error
 		err = forkTo(cp, dir, c)
 	} else {
 		err = cp.Rewind(c.Batch)
+		if list, e := cp.Audits(); err == nil && e == nil && len(list) > 0 {
+			b.keep(c.Query, list[len(list)-1].Kept)
+		}
 	}
 	if e := cp.Close(); err == nil {
 		err = e
@@ -165,16 +168,34 @@ func (b *localLab) stopLooking(query string) error {
 }
 
 // setAside renames a checkpoint, so that it is out of the way and not lost.
-func setAside(dir string) error {
+func (b *localLab) setAside(query, dir string) error {
 	if !exists(dir) {
 		return nil
 	}
 	for n := 1; ; n++ {
 		to := fmt.Sprintf("%s.before-%d", dir, n)
 		if !exists(to) {
+			b.keep(query, to)
 			return os.Rename(dir, to)
 		}
 	}
+}
+
+// keep notes where a checkpoint was put aside.
+func (b *localLab) keep(query, dir string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.kept == nil {
+		b.kept = map[string]string{}
+	}
+	b.kept[query] = filepath.Base(dir)
+}
+
+// Kept is the name of the folder under which the checkpoint of a query was put aside last.
+func (b *localLab) Kept(query string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.kept[query]
 }
 
 // lesson is how far the steps of an opened lab are; it is kept for the user.

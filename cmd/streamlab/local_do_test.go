@@ -65,7 +65,14 @@ queries:
 		}
 	}
 	do(screen.Command{Verb: screen.Fork, Batch: 1, Arg: "copy"})
+	kept := func() {
+		t.Helper()
+		if k := b.Kept("q"); k == "" || !exists(filepath.Join(b.w.Lab.Dir, k, "META")) {
+			t.Errorf("the checkpoint as it was is not in %q", k)
+		}
+	}
 	do(screen.Command{Verb: screen.Rewind, Batch: 0})
+	kept()
 	do(screen.Command{Verb: screen.Start})
 	b.settle(t, "q")
 	if got := b.w.Query("q").RecentProgress(); len(got) < 2 || got[0].BatchID != 1 {
@@ -74,7 +81,11 @@ queries:
 	if !exists(filepath.Join(b.w.Lab.Dir, "copy", "META")) {
 		t.Error("no copy")
 	}
+	rewound := b.Kept("q")
 	do(screen.Command{Verb: screen.StartFresh})
+	if kept(); b.Kept("q") == rewound {
+		t.Error("starting fresh has put nothing aside")
+	}
 	b.settle(t, "q")
 	if got := b.w.Query("q").RecentProgress(); len(got) < 3 || got[0].BatchID != 0 {
 		t.Errorf("started fresh: %d batches", len(got))

@@ -430,7 +430,7 @@ func (b *localLab) ExportCheckpoint(ctx context.Context, query, dir string) (int
 }
 
 // acceptLoss goes on with a damaged checkpoint, and discard puts one aside. Neither is for a query that runs.
-func (b *localLab) acceptLoss(dir string) error {
+func (b *localLab) acceptLoss(query, dir string) error {
 	d, damaged, err := store.Damaged(dir, store.Options{})
 	if err != nil {
 		return err
@@ -438,14 +438,17 @@ func (b *localLab) acceptLoss(dir string) error {
 	if !damaged {
 		return errs.New("CHECKPOINT_NOTHING_LOST", "checkpointLocation", dir)
 	}
-	_, err = store.Forget(dir, d.From, d.To, store.Options{})
+	a, err := store.Forget(dir, d.From, d.To, store.Options{})
+	if err == nil {
+		b.keep(query, a.Kept)
+	}
 	return err
 }
 
-func (b *localLab) discard(dir string) error {
+func (b *localLab) discard(query, dir string) error {
 	release, err := store.Hold(dir)
 	if err != nil {
 		return err
 	}
-	return errors.Join(setAside(dir), release())
+	return errors.Join(b.setAside(query, dir), release())
 }

@@ -26,11 +26,14 @@ func (s *Checkpoint) past(a Action) Effect {
 	case RewindHere:
 		last := s.info.Batches[len(s.info.Batches)-1].ID
 		again := f("Batches %d to %d will run again.", b+1, last)
-		if b == last {
+		switch b {
+		case last - 1:
+			again = f("Batch %d will run again.", last)
+		case last:
 			again = f("Batch %d is the newest: nothing is given up.", b)
 		}
 		return Effect{Ask: &Question{Title: "Rewind " + name + f(" to batch %d?", b),
-			Lines: []safe.Line{again, s.twice(), "The present checkpoint stays beside it as " + text(path.Base(s.info.Location)) + ".before-1, or the next free number.", "Type the query's name to go on."},
+			Lines: []safe.Line{again, s.twice(), "The present checkpoint stays beside it as " + text(path.Base(s.info.Location)) + ".before- and the time.", "Type the query's name to go on."},
 			Verb:  "rewind", Name: name,
 			Yes: func() Effect { return changed(Command{Verb: Rewind, Batch: b}, "rewinding "+name) }}}
 	case LoseHere:

@@ -314,6 +314,12 @@ type Noter interface {
 	Note(e Event)
 }
 
+// A Keeper is a workbench that puts checkpoints aside before it changes them.
+type Keeper interface {
+	// Kept is the name under which the checkpoint of a query was put aside last; empty: never. It returns at once.
+	Kept(query string) string
+}
+
 // Verb is what a Command asks for.
 type Verb string
 
