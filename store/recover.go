@@ -2,7 +2,9 @@ package store
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 
@@ -245,28 +247,13 @@ func (c *Checkpoint) checkAnchor(commits []*commitRecord, offsets map[int64]dige
 // readSegments lists the segments by keys alone, tells leftovers from what counts, and checks that what
 // the commit records speak of is there.
 func (c *Checkpoint) readSegments(txn *badger.Txn, commits []*commitRecord) (leftovers, superfluous []write, err error) {
-	parts, bytes := map[group]int{}, map[group]int64{}
-	for _, letter := range []byte{keyBase, keyDelta, keyRelease, keyCovered} {
-		items(txn, []byte{letter, '/'}, func(it *badger.Item) {
-			k := it.Key()
-			g, part, ok := groupOfKey(k)
-			if !ok {
-				err = corrupt(c.dir, fmt.Sprintf("the database has an unknown key %x", k), nil)
-				return
-			}
-			if it.Version() > version(c.head) {
-				leftovers = append(leftovers, write{key: slices.Clone(k)})
-				return
-			}
-			parts[g] = max(parts[g], part+1)
-			bytes[g] += payloadSize(it)
-		})
-	}
+	parts, leftovers, err := c.listSegments(txn)
 	if err != nil {
 		return nil, nil, err
 	}
-	for g, n := range parts {
-		ref := groupRef{g, n, bytes[g]}
+	counts := make(map[group]int, len(parts))
+	for g, ref := range parts {
+		counts[g] = ref.parts
 		switch g.letter {
 		case keyCovered:
 			covered, err := readCovered(txn, g)
@@ -297,7 +284,7 @@ func (c *Checkpoint) readSegments(txn *badger.Txn, commits []*commitRecord) (lef
 			return nil, nil, c.notWhole("commit", r.Batch, err)
 		}
 		for i, note := range r.Groups {
-			if note.Parts > 0 || parts[note.group()] > 0 {
+			if note.Parts > 0 || counts[note.group()] > 0 {
 				continue // in parts from the start, or moved out of the record
 			}
 			s := c.shard(note.group().shard)
@@ -309,7 +296,7 @@ func (c *Checkpoint) readSegments(txn *badger.Txn, commits []*commitRecord) (lef
 			}
 		}
 	}
-	if err := c.checkGroups(commits, parts); err != nil {
+	if err := c.checkGroups(commits, counts); err != nil {
 		return nil, nil, err
 	}
 	for _, s := range c.shards {
@@ -321,6 +308,42 @@ func (c *Checkpoint) readSegments(txn *badger.Txn, commits []*commitRecord) (lef
 		}
 	}
 	return leftovers, superfluous, nil
+}
+
+// listSegments lists the groups that are in parts, and the keys of a commit that was interrupted. It reads all of them, so
+// both cores do it.
+func (c *Checkpoint) listSegments(txn *badger.Txn) (groups map[group]groupRef, leftovers []write, err error) {
+	type found struct {
+		groups    map[group]groupRef
+		leftovers []write
+		err       error
+	}
+	list := func(out *found, letters ...byte) {
+		out.groups = map[group]groupRef{}
+		for _, letter := range letters {
+			items(txn, []byte{letter, '/'}, func(it *badger.Item) {
+				k := it.Key()
+				g, part, ok := groupOfKey(k)
+				switch {
+				case !ok:
+					out.err = corrupt(c.dir, fmt.Sprintf("the database has an unknown key %x", k), nil)
+				case it.Version() > version(c.head):
+					out.leftovers = append(out.leftovers, write{key: slices.Clone(k)})
+				default:
+					ref := out.groups[g]
+					out.groups[g] = groupRef{g, max(ref.parts, part+1), ref.bytes + payloadSize(it)}
+				}
+			})
+		}
+	}
+	var others, deltas found
+	h := safego.Go("listing deltas", func() error { list(&deltas, keyDelta); return nil })
+	list(&others, keyBase, keyRelease, keyCovered)
+	if err := errors.Join(h.Wait(), deltas.err, others.err); err != nil {
+		return nil, nil, err
+	}
+	maps.Copy(others.groups, deltas.groups)
+	return others.groups, append(others.leftovers, deltas.leftovers...), nil
 }
 
 // checkGroups reports a group that a commit record tells of, that is still needed and is not there.
