@@ -3,8 +3,6 @@ package engine
 import (
 	"bytes"
 	"encoding/json"
-	"math"
-	"strconv"
 	"time"
 )
 
@@ -71,88 +69,8 @@ type SinkProgress struct {
 	Metrics       map[string]string `json:"metrics,omitempty"`
 }
 
-// perSecond is a number rounded half-up to one decimal in plain notation, as Spark 4.1 and later print it.
-type perSecond float64
-
-func (r perSecond) MarshalJSON() ([]byte, error) {
-	return []byte(strconv.FormatFloat(math.Floor(float64(r)*10+0.5)/10, 'f', 1, 64)), nil
-}
-
-func rateOf(f float64) *perSecond {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil
-	}
-	r := perSecond(f)
-	return &r
-}
-
-func offsetJSON(s string) json.RawMessage {
-	switch {
-	case s == "":
-		return json.RawMessage("null")
-	case json.Valid([]byte(s)):
-		return json.RawMessage(s)
-	}
-	b, _ := json.Marshal(s)
-	return b
-}
-
-// MarshalJSON prints Spark's field order.
-func (s SourceProgress) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Description  string            `json:"description"`
-		Start        json.RawMessage   `json:"startOffset"`
-		End          json.RawMessage   `json:"endOffset"`
-		Latest       json.RawMessage   `json:"latestOffset"`
-		NumInputRows int64             `json:"numInputRows"`
-		Input        *perSecond        `json:"inputRowsPerSecond,omitempty"`
-		Processed    *perSecond        `json:"processedRowsPerSecond,omitempty"`
-		Metrics      map[string]string `json:"metrics,omitempty"`
-	}{s.Description, offsetJSON(s.StartOffset), offsetJSON(s.EndOffset), offsetJSON(s.LatestOffset),
-		s.NumInputRows, rateOf(s.InputRate), rateOf(s.ProcessedRate), s.Metrics})
-}
-
 // TimestampLayout is how progress prints times: UTC, always three digits of fraction.
 const TimestampLayout = "2006-01-02T15:04:05.000Z"
-
-// MarshalJSON prints Spark's field order on one line.
-func (p Progress) MarshalJSON() ([]byte, error) {
-	var name *string
-	if p.Name != "" {
-		name = &p.Name
-	}
-	ops := p.StateOperators
-	if ops == nil {
-		ops = []StateOperatorProgress{}
-	}
-	srcs := p.Sources
-	if srcs == nil {
-		srcs = []SourceProgress{}
-	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(struct {
-		ID        string                  `json:"id"`
-		RunID     string                  `json:"runId"`
-		Name      *string                 `json:"name"`
-		Timestamp string                  `json:"timestamp"`
-		BatchID   int64                   `json:"batchId"`
-		Duration  int64                   `json:"batchDuration"`
-		Rows      int64                   `json:"numInputRows"`
-		Input     *perSecond              `json:"inputRowsPerSecond,omitempty"`
-		Processed *perSecond              `json:"processedRowsPerSecond,omitempty"`
-		Durations map[string]int64        `json:"durationMs,omitempty"`
-		EventTime map[string]string       `json:"eventTime,omitempty"`
-		State     []StateOperatorProgress `json:"stateOperators"`
-		Sources   []SourceProgress        `json:"sources"`
-		Sink      SinkProgress            `json:"sink"`
-
-		Observed map[string]json.RawMessage `json:"observedMetrics,omitempty"`
-	}{p.ID, p.RunID, name, p.Timestamp.UTC().Format(TimestampLayout), p.BatchID, p.BatchDuration, p.NumInputRows,
-		rateOf(p.InputRate), rateOf(p.ProcessedRate), p.DurationMs, p.EventTime, ops, srcs, p.Sink, p.Observed})
-	return bytes.TrimRight(buf.Bytes(), "\n"), err
-}
 
 // Pretty prints the progress over several lines as Spark's prettyJson does: two spaces, " : ".
 func (p Progress) Pretty() string {

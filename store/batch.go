@@ -240,6 +240,16 @@ func (c *Checkpoint) move() (all []staged, writes []write, err error) {
 			continue
 		}
 		records++
+		if list, ok := c.small[n]; ok {
+			for _, s := range list {
+				if c.shard(s.shard).isInline(s.group) {
+					s.moved = true
+					writes = append(writes, s.cut()...)
+					all = append(all, s)
+				}
+			}
+			continue
+		}
 		_, payload, err := fetch(txn, batchKey(keyCommit, n))
 		if err != nil {
 			return nil, nil, err
@@ -437,6 +447,7 @@ func (b *Batch) sweep(riders, drops, purge []write) ([]write, error) {
 // apply brings the index up to a batch that has just been committed. The caller holds mu.
 func (c *Checkpoint) apply(all []staged, released map[Shard][]int64) {
 	touched := map[Shard]bool{}
+	c.remember(all)
 	for _, s := range all {
 		x := c.shard(s.shard)
 		touched[s.shard] = true
@@ -475,7 +486,35 @@ func (c *Checkpoint) apply(all []staged, released map[Shard][]int64) {
 func (c *Checkpoint) uncount(batch int64) {
 	if c.inline[batch]--; c.inline[batch] <= 0 {
 		delete(c.inline, batch)
+		delete(c.small, batch)
 	}
+}
+
+// mostRemembered is how many bytes of inline segments a batch may have for them to be kept in memory until they are
+// moved or covered: fetching and taking apart a commit record costs as much as a fifth of a batch of one row.
+const mostRemembered = 1 << 10
+
+// remember keeps the inline segments of a batch that has been committed if they are small. The caller holds mu.
+func (c *Checkpoint) remember(all []staged) {
+	size, n := 0, 0
+	for _, s := range all {
+		if s.parts == 0 && !s.moved {
+			n++
+			for _, x := range s.segments {
+				size += len(x)
+			}
+		}
+	}
+	if n == 0 || size > mostRemembered {
+		return
+	}
+	list := make([]staged, 0, n)
+	for _, s := range all {
+		if s.parts == 0 && !s.moved {
+			list = append(list, s)
+		}
+	}
+	c.small[list[0].batch] = list
 }
 
 // takePurge lists the records of batches that are no longer retained, which the commit record now

@@ -48,6 +48,7 @@ type Checkpoint struct {
 	shards   map[Shard]*shardIndex
 	inline   map[int64]int           // commit record → shards whose inline segments are not covered by bases
 	opened   map[int64]*commitRecord // those of inline that were read when it was opened, for the first view
+	small    map[int64][]staged      // of commit records of this run: inline segments, if they are few bytes
 	drops    []write                 // superfluous keys, to be deleted with the next commit
 	purging  []write                 // records past retention, likewise; the last commit record says they may go
 	progress map[int64][]byte
@@ -116,6 +117,7 @@ func (c *Checkpoint) reset() {
 	c.head, c.chain, c.planned, c.print, c.pending = -1, digest{}, -1, digest{}, nil
 	c.from, c.low, c.purged, c.drops, c.purging = 0, 0, 0, nil, nil
 	c.long, c.inline, c.shards = map[int64]int{}, map[int64]int{}, map[Shard]*shardIndex{}
+	c.small = map[int64][]staged{}
 	c.progress, c.views, c.states = map[int64][]byte{}, map[*View]int64{}, map[Shard]*resident{}
 }
 

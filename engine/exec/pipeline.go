@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -338,7 +339,7 @@ func (o *project) part(r *run, w, p int, to emit) error {
 		if err != nil {
 			return err
 		}
-		out.cols = out.cols[:0]
+		out.cols = slices.Grow(out.cols[:0], len(vs))
 		for _, v := range vs {
 			out.cols = append(out.cols, *v)
 		}
