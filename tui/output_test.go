@@ -1,6 +1,9 @@
 package tui
 
 import (
+	"context"
+	"slices"
+	"strings"
 	"testing"
 
 	"streamlab/errs"
@@ -93,4 +96,21 @@ func TestAQueryThatFailedAtOnceHasNoBatch(t *testing.T) {
 	d.keys("enter")
 	d.has("CAST_INVALID_INPUT")
 	d.hasNot("batch -1")
+}
+
+// What does not fit beside each other stands below: every word of a plan can be read.
+func TestThePlanIsNotCut(t *testing.T) {
+	b := screentest.New()
+	text, err := b.Explain(context.Background(), "clicks_1m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDriver(t, 60, 30, b)
+	d.keys("p")
+	words := strings.Fields(d.frame())
+	for _, w := range strings.Fields(text) {
+		if !slices.Contains(words, w) {
+			t.Errorf("%s is not to be seen", w)
+		}
+	}
 }

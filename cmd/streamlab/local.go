@@ -143,8 +143,8 @@ func (b *localLab) Queries() []*screen.QuerySnapshot {
 			c = &cachedSnapshot{version, run, refused, was.version, facts, b.snapshot(q, run, refused, facts)}
 			c.snap.Progress = was.before(run, c.snap.Progress)
 			noteSlow(c.snap.Progress)
-			if last := c.snap.Last(); run == nil && last.BatchID >= 0 {
-				c.snap.BatchID, c.snap.Watermark = last.BatchID, last.Watermark
+			if last := c.snap.Last(); run == nil && last.BatchID >= 0 || run != nil && was.run == run && was.version > 0 {
+				c.snap.BatchID, c.snap.Watermark = last.BatchID, last.Watermark // also after the checkpoint was changed
 			}
 			c.snap.Version = n
 			b.cache[name] = c

@@ -91,8 +91,8 @@ func TestWhatRanBeforeIsListed(t *testing.T) {
 	if err := b.Do(ctx, screen.Command{Verb: screen.Rewind, Query: "q", Batch: 0}); err != nil {
 		t.Fatal(err)
 	}
-	if got := batchesOf(b, "q"); len(got) != 1 {
-		t.Errorf("after the rewind of this run: %v", got)
+	if got := batchesOf(b, "q"); len(got) != 1 || b.Queries()[0].BatchID != 0 {
+		t.Errorf("after the rewind of this run: %v, newest %d", got, b.Queries()[0].BatchID)
 	}
 }
 

@@ -390,11 +390,14 @@ type Plan struct {
 	sh   *Shared
 	name string
 	text []safe.Line
+	rows []safe.Line // text, wrapped to width
 	raw  string
 	err  *errs.Error
 	list widget.List
-	run  string // run the text belongs to
-	have bool
+	// width the rows are wrapped to; 0: not yet
+	width int
+	run   string // run the text belongs to
+	have  bool
 }
 
 // NewPlan makes the screen for a query.
@@ -417,7 +420,7 @@ func (s *Plan) Wake() Effect {
 	return Effect{Jobs: []Job{{Slot: "plan", What: "explaining", Run: func(ctx context.Context) func() Effect {
 		t, err := bench.Explain(ctx, name)
 		return func() Effect {
-			s.raw, s.text, s.err = t, safe.Lines(t), AsError(err)
+			s.raw, s.text, s.err, s.width = t, safe.Lines(t), AsError(err), 0
 			return Effect{}
 		}
 	}}}}
@@ -430,7 +433,7 @@ func (s *Plan) Handle(a Action) Effect {
 		return Effect{Pop: true}
 	case a == Copy:
 		return Effect{Copy: &Clip{s.raw, "plan"}}
-	case move(&s.list, a, len(s.text)):
+	case move(&s.list, a, len(s.rows)):
 		return Effect{}
 	}
 	if q := s.sh.Query(s.name); q != nil {
@@ -440,10 +443,32 @@ func (s *Plan) Handle(a Action) Effect {
 	return Effect{}
 }
 
+// wrap lays the text out on w cells: what a line has more goes on below it, further to the right.
+func (s *Plan) wrap(w int) {
+	if s.width == w {
+		return
+	}
+	s.width, s.rows = w, nil
+	for _, l := range s.text {
+		lead := len(l) - len(strings.TrimLeft(string(l), " :|+-"))
+		hang := safe.Line(strings.Repeat(" ", min(lead+4, w/2)))
+		for safe.Width(l) > w {
+			head := strings.TrimSuffix(string(safe.Cut(l, w)), safe.Ellipsis)
+			if at := strings.LastIndexByte(head, ' '); at > max(lead, len(hang)) {
+				head = head[:at]
+			}
+			s.rows = append(s.rows, safe.Line(head))
+			l = hang + safe.Line(strings.TrimLeft(string(l[len(head):]), " "))
+		}
+		s.rows = append(s.rows, l)
+	}
+}
+
 // Draw implements Screen.
 func (s *Plan) Draw(v canvas.View) {
 	q := s.sh.Query(s.name)
-	rule(v, 0, 0, v.W, "Queries › "+s.Crumb(), s.list.Shown(len(s.text))+" lines", true)
+	s.wrap(v.W - 3)
+	rule(v, 0, 0, v.W, "Queries › "+s.Crumb(), s.list.Shown(len(s.rows))+" lines", true)
 	if q == nil {
 		return
 	}
@@ -471,9 +496,9 @@ func (s *Plan) Draw(v canvas.View) {
 		DrawCard(body, 1, s.err)
 		return
 	}
-	from, to := s.list.Window(len(s.text), body.H)
+	from, to := s.list.Window(len(s.rows), body.H)
 	for i := from; i < to; i++ {
-		body.Fit(2, i-from, body.W-3, s.text[i], canvas.Text)
+		body.Fit(2, i-from, body.W-3, s.rows[i], canvas.Text)
 		if i == s.list.Cursor {
 			body.Put(0, i-from, "▸", canvas.Accent|canvas.Bold)
 		}
