@@ -209,3 +209,17 @@ func TestEditorHostileText(t *testing.T) {
 		b.Draft = ""
 	}
 }
+
+// YAML has more than one way to write a query; e opens each of them there.
+func TestEditorOpensAtTheQuery(t *testing.T) {
+	for _, line := range []string{"{queryName: clicks_1m, from: clicks}", `{"queryName": "clicks_1m", from: clicks}`,
+		"from: clicks\n    queryName: 'clicks_1m' # once a minute", "{from: clicks, queryName: clicks_1m}"} {
+		b := screentest.New()
+		b.Disk = strings.Repeat("# a comment\n", 40) + "queries:\n  - {queryName: clicks_1m_too, from: clicks}\n  - " + line + "\n"
+		d := newDriver(t, 80, 24, b)
+		d.keys("e").text("HERE ")
+		if f := d.frame(); !strings.Contains(f, "HERE ") || strings.Contains(f, "HERE #") || strings.Contains(f, "clicks_1m_too") && strings.Contains(f, "HERE   - {queryName: clicks_1m_too") {
+			t.Errorf("%s: opened elsewhere:\n%s", line, f)
+		}
+	}
+}

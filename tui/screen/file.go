@@ -3,6 +3,7 @@ package screen
 import (
 	"context"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -168,10 +169,9 @@ func (s *File) place(p errs.Pos) { s.ed.Go(s.ed.Column(p.Line-1, max(0, p.Col-1)
 
 // goTo goes to a query, so that its first line stands near the top.
 func (s *File) goTo(query string) {
+	name := regexp.MustCompile(`(^|[\s{,-])["']?queryName["']?\s*:\s*["']?` + regexp.QuoteMeta(query) + `["']?\s*($|[,}#])`)
 	for i := range s.ed.Len() {
-		l := strings.TrimLeft(s.ed.Line(i), " -")
-		v, ok := strings.CutPrefix(l, "queryName:")
-		if v, _, _ = strings.Cut(v, " #"); ok && strings.Trim(strings.TrimSpace(v), `"'`) == query {
+		if l := s.ed.Line(i); strings.Contains(l, query) && name.MatchString(l) {
 			s.ed.Go(widget.Place{Line: i})
 			s.ed.ShowAt(max(0, i-1))
 			return
