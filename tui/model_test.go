@@ -442,3 +442,24 @@ func TestArrowsChooseTheCrashPoint(t *testing.T) {
 		}
 	}
 }
+
+// quiet has had its last batch a minute ago and waits for data.
+type quiet struct{ *screentest.Bench }
+
+func (b quiet) Queries() []*screen.QuerySnapshot {
+	q := *b.Bench.Queries()[0]
+	q.Message = "Waiting for data to arrive"
+	ps := append([]screen.Progress(nil), q.Progress...)
+	for i := range ps {
+		ps[i].Time = ps[i].Time.Add(-time.Minute)
+	}
+	q.Progress = ps
+	return []*screen.QuerySnapshot{&q}
+}
+
+// Rates are those of now: a query to which nothing comes has none, whatever its last batch had.
+func TestAQuietQueryHasNoRates(t *testing.T) {
+	d := newDriver(t, 120, 36, quiet{screentest.New()})
+	d.has("idle", "clicks_1m                0  182ms", " 0 r/s")
+	d.hasNot("keeping up", "998.2k", "1.02M")
+}

@@ -136,7 +136,7 @@ func (m *model) drawTabs(v canvas.View) {
 			fail++
 		case q.State.Active():
 			run++
-			if p := q.Last(); p.BatchID >= 0 && p.InputRate > 0 && !math.IsInf(p.InputRate, 0) {
+			if p := q.Last(); p.BatchID >= 0 && !q.Quiet(m.sh.Now) && p.InputRate > 0 && !math.IsInf(p.InputRate, 0) {
 				rate += p.InputRate
 			}
 		}

@@ -79,6 +79,10 @@ func (s *Queries) drawCharts(v canvas.View, y int, q *QuerySnapshot) int {
 		top = atLeast(atLeast(top, in[i]), proc[i])
 	}
 	p := q.Last()
+	quiet := q.Quiet(s.sh.Now)
+	if quiet {
+		p.InputRate, p.ProcessRate = 0, 0
+	}
 	gap := 12
 	if v.W < 90 {
 		gap = 4
@@ -111,6 +115,9 @@ func (s *Queries) drawCharts(v canvas.View, y int, q *QuerySnapshot) int {
 	}
 	line(y, "in", in, top, rate(p.InputRate), limit, canvas.Muted)
 	keep, kst := keeping(q)
+	if quiet {
+		keep, kst = "idle", canvas.Muted
+	}
 	line(y+1, "proc", proc, top, rate(p.ProcessRate), keep, kst)
 	took := safe.Line("-")
 	if p.BatchID >= 0 {

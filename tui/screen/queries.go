@@ -483,6 +483,9 @@ func (s *Queries) drawList(v canvas.View) {
 			if !active {
 				return "-", canvas.Muted
 			}
+			if q.Quiet(s.sh.Now) {
+				p.InputRate, p.ProcessRate = 0, 0
+			}
 			switch c {
 			case 3:
 				return widget.Rate(p.InputRate), canvas.Text

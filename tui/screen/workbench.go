@@ -195,6 +195,13 @@ type QuerySnapshot struct {
 	Memory         Memory        // at the end of the newest batch; the zero value if that is not known
 }
 
+// Quiet reports that a query waits for data and has had none for ten seconds, after which Spark reports that nothing
+// comes: the rates of its last batch are no longer those of now.
+func (q *QuerySnapshot) Quiet(now time.Time) bool {
+	p := q.Last()
+	return q.State == Running && q.Message == "Waiting for data to arrive" && now.Sub(p.Time.Add(p.Duration)) > 10*time.Second
+}
+
 // Memory is what a query holds, in bytes.
 type Memory struct {
 	Held    int64 // all of it; 0: not known
