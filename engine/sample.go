@@ -25,10 +25,25 @@ type sample struct {
 	set   bool
 }
 
-// sampled is rows of one partition.
+// sampled is rows of one partition. Those that were lent are copied as vectors: nobody may ever ask for the record.
 type sampled struct {
-	part int
-	rb   arrow.RecordBatch
+	part   int
+	n      int64
+	rb     arrow.RecordBatch // nil: it is to be made of cols
+	schema types.Schema
+	cols   []*columnar.Vec
+}
+
+// record gives the rows.
+func (r *sampled) record() arrow.RecordBatch {
+	switch {
+	case r.rb == nil:
+		r.rb = columnar.RecordOf(r.schema, r.cols, columnar.AllRows(int(r.n)))
+		r.cols = nil
+	case r.rb.NumRows() > r.n:
+		r.rb = r.rb.NewSlice(0, r.n)
+	}
+	return r.rb
 }
 
 const (
@@ -47,11 +62,7 @@ func (s *samples) add(batch int64, part int, rb arrow.RecordBatch) {
 	x := &s.ring[batch%keptBatches]
 	if x.set && x.batch == batch {
 		if left := x.room(part); left > 0 && rb.NumRows() > 0 {
-			kept := rb
-			if rb.NumRows() > left {
-				kept = rb.NewSlice(0, left)
-			}
-			x.put(part, kept)
+			x.put(sampled{part: part, n: min(left, rb.NumRows()), rb: rb})
 		}
 		x.total += rb.NumRows()
 	}
@@ -66,25 +77,23 @@ func (x *sample) room(part int) int64 {
 		if r.part > part {
 			break
 		}
-		left -= r.rb.NumRows()
+		left -= r.n
 	}
 	return left
 }
 
 // put takes rows that have room, and drops those of later partitions that have none any more.
-func (x *sample) put(part int, rb arrow.RecordBatch) {
+func (x *sample) put(rows sampled) {
 	at := len(x.rows)
-	for at > 0 && x.rows[at-1].part > part {
+	for at > 0 && x.rows[at-1].part > rows.part {
 		at--
 	}
-	x.rows = slices.Insert(x.rows, at, sampled{part, rb})
+	x.rows = slices.Insert(x.rows, at, rows)
 	left := int64(keptRows)
 	for i := range x.rows {
 		r := &x.rows[i]
-		if n := r.rb.NumRows(); n > left {
-			r.rb = r.rb.NewSlice(0, left)
-		}
-		if left -= r.rb.NumRows(); left == 0 {
+		r.n = min(r.n, left)
+		if left -= r.n; left == 0 {
 			clear(x.rows[i+1:])
 			x.rows = x.rows[:i+1]
 			break
@@ -105,8 +114,8 @@ func (q *StreamingQuery) BatchRows(batch int64) (rows []arrow.RecordBatch, total
 	if !x.set || x.batch != batch {
 		return nil, 0, false
 	}
-	for _, r := range x.rows {
-		rows = append(rows, r.rb)
+	for i := range x.rows {
+		rows = append(rows, x.rows[i].record())
 	}
 	return rows, x.total, true
 }
@@ -200,7 +209,7 @@ func (s *samples) show(batch int64, part int, schema types.Schema, cols []*colum
 			kept[i] = columnar.NewVec(schema[i].Type, 0)
 			columnar.GatherIdx(kept[i], c, first)
 		}
-		x.put(part, columnar.RecordOf(schema, kept, columnar.AllRows(len(first))))
+		x.put(sampled{part: part, n: left, schema: schema, cols: kept})
 	}
 	x.total += int64(n)
 }

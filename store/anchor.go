@@ -37,9 +37,15 @@ const (
 )
 
 // encode gives whole pages.
-func (a anchor) encode() []byte {
-	b := make([]byte, 0, (anchorBytes+len(a.records)+4+pageSize-1)/pageSize*pageSize)
-	b = append(b, anchorMagic...)
+func (a anchor) encode() []byte { return a.encodeInto(nil) }
+
+// encodeInto is encode into memory that is used again.
+func (a anchor) encodeInto(b []byte) []byte {
+	size := (anchorBytes + len(a.records) + 4 + pageSize - 1) / pageSize * pageSize
+	if cap(b) < size {
+		b = make([]byte, 0, size)
+	}
+	b = append(b[:0], anchorMagic...)
 	b = binary.LittleEndian.AppendUint64(b, a.seq)
 	b = binary.LittleEndian.AppendUint64(b, uint64(a.lastPlanned))
 	b = append(b, a.fingerprint[:]...)
@@ -48,7 +54,8 @@ func (a anchor) encode() []byte {
 	b = binary.LittleEndian.AppendUint64(b, a.floor)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(a.records)))
 	b = seal(append(b, a.records...))
-	return b[:cap(b)]
+	clear(b[len(b):size])
+	return b[:size]
 }
 
 // decodeAnchor reads a slot of either form.
@@ -171,7 +178,7 @@ func (f *anchorFile) submit(a anchor, point func(string) error) {
 	f.last = a
 	switch {
 	case f.beside != nil:
-		err := f.beside.start(a.encode(), a.place())
+		err := f.beside.start(a.encodeInto(f.beside.pages()), a.place())
 		if errors.Is(err, errNoQueue) {
 			f.plain(a, point)
 			return

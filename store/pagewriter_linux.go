@@ -95,6 +95,15 @@ type (
 
 const queuedPwrite = 1 // IOCB_CMD_PWRITE
 
+// pages is memory that a write may be put together in, before it starts: then nothing has to be copied. It is nil while
+// a write is under way.
+func (w *pageWriter) pages() []byte {
+	if w.want > 0 {
+		return nil
+	}
+	return w.queue.page
+}
+
 // start gives whole pages, of slotSize bytes at most, to the kernel; wait must follow.
 func (w *pageWriter) start(pages []byte, offset int64) error {
 	n := copy(w.queue.page, pages)

@@ -14,6 +14,8 @@ func openPageWriter(string) (*pageWriter, error) { return nil, errNoQueue }
 
 func (w *pageWriter) start([]byte, int64) error { return errNoQueue }
 
+func (w *pageWriter) pages() []byte { return nil }
+
 func (w *pageWriter) wait() error { return errNoQueue }
 
 func (w *pageWriter) close() error { return nil }
