@@ -14,6 +14,7 @@ import (
 
 	"streamlab/errs"
 	"streamlab/internal/fault"
+	"streamlab/internal/safego"
 	"streamlab/internal/vfs"
 )
 
@@ -166,7 +167,17 @@ func (c *Checkpoint) open() error {
 			return err
 		}
 	}
-	if c.db, err = openBadger(path, c.opts); err != nil {
+	var anchor *safego.Handle
+	if !found && c.salvage == nil && isNew(c.dir, path) { // as long as the database takes to open
+		anchor = safego.Go("first anchor", func() error { return createAnchor(c.dir, c.ends()) })
+	}
+	c.db, err = openBadger(path, c.opts)
+	if anchor != nil {
+		if err2 := anchor.Wait(); err == nil && err2 != nil {
+			return err2
+		}
+	}
+	if err != nil {
 		if badEnvironment(err) {
 			return err
 		}
@@ -206,14 +217,26 @@ func (c *Checkpoint) open() error {
 	if c.planned >= 0 || c.head >= 0 || c.salvage != nil { // whoever salvages changes nothing, nor begins anew
 		return corrupt(c.dir, "META is missing", nil)
 	}
-	if err := createAnchor(c.dir, c.ends()); err != nil {
-		return err
+	if anchor == nil {
+		if err := createAnchor(c.dir, c.ends()); err != nil {
+			return err
+		}
 	}
 	if c.anchor, _, err = openAnchor(c.dir, c.opts.power()); err != nil {
 		return err
 	}
 	c.meta = newMeta()
 	return c.meta.write(c.dir)
+}
+
+// isNew says that there is neither a database nor an anchor, which might tell of what is missing.
+func isNew(dir, db string) bool {
+	for _, path := range []string{db, filepath.Join(dir, "ANCHOR")} {
+		if _, err := vfs.OS.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return true
 }
 
 // badEnvironment tells errors of the machine, which may pass, from damage, which will not.
