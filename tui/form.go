@@ -64,7 +64,7 @@ func (o *form) draw(v canvas.View, _ *model) {
 			continue
 		}
 		for k, c := range x.Choices {
-			t := safe.Text(c, 20)
+			t := safe.Text(c, 24)
 			st := canvas.Muted
 			if k == o.choice[i] {
 				st = canvas.Accent | canvas.Bold

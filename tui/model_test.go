@@ -463,3 +463,20 @@ func TestAQuietQueryHasNoRates(t *testing.T) {
 	d.has("idle", "clicks_1m                0  182ms", " 0 r/s")
 	d.hasNot("keeping up", "998.2k", "1.02M")
 }
+
+// fresh has a second query, which has no batch yet.
+type fresh struct{ *screentest.Bench }
+
+func (b fresh) Queries() []*screen.QuerySnapshot {
+	q, n := b.Bench.Queries()[0], *b.Bench.Queries()[0]
+	n.Name, n.BatchID, n.Progress, n.State = "zz_new", -1, nil, screen.Stopped
+	return []*screen.QuerySnapshot{q, &n}
+}
+
+func TestTheLatestOutputIsTheQuerys(t *testing.T) {
+	d := newDriver(t, 200, 50, fresh{screentest.New()})
+	d.has("latest output of clicks_1m", "/home")
+	d.keys("down")
+	d.has("latest output of zz_new", "No output yet.")
+	d.hasNot("/home")
+}

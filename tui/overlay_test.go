@@ -100,3 +100,11 @@ func TestALongNameCanBeTyped(t *testing.T) {
 		t.Error("the whole name was typed, and it is not taken")
 	}
 }
+
+// The choices of an export are read whole.
+func TestTheChoicesOfAnExportAreWhole(t *testing.T) {
+	d := newDriver(t, 80, 24, screentest.New())
+	d.m.push(newForm(screen.Form{Title: "Export the rows", Verb: "export", Fields: []screen.Field{{Label: "rows",
+		Choices: []string{"fetched (1,000)", "all (at most 100,000)"}}}}, d.m.front()))
+	d.has("all (at most 100,000)")
+}

@@ -36,7 +36,11 @@ func Card(e *errs.Error, w int) []CardLine {
 	}
 	if inner := causeOfEnd(e); inner != nil {
 		out := Card(inner, w)
-		for i, l := range widget.Wrap(safe.Text("query "+e.Params["id"]+", run "+e.Params["runId"], 200), w-10) {
+		ends := []safe.Line{safe.Text("query "+e.Params["id"]+", run "+e.Params["runId"], 200)}
+		if safe.Width(ends[0]) > w-10 {
+			ends = []safe.Line{safe.Text("query "+e.Params["id"], w-10), safe.Text("run "+e.Params["runId"], w-10)}
+		}
+		for i, l := range ends {
 			end := CardLine{Text: l, Style: canvas.Muted}
 			if i == 0 {
 				end.Label = "ended"

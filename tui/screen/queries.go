@@ -582,6 +582,10 @@ func (s *Queries) drawLatest(v canvas.View, q *QuerySnapshot) {
 	rule(v, 0, 0, v.W, "latest output of "+text(q.Name), note, false)
 	body := v.Sub(0, 1, v.W, v.H-1)
 	switch {
+	case s.latestOf != q.Name: // the rows that are here are another query's
+		if q.Last().BatchID < 0 {
+			empty(body, "No output yet.")
+		}
 	case s.latestErr:
 		empty(body, "The rows of this batch cannot be shown. o opens the output.")
 	case len(s.latest.Columns) == 0:
