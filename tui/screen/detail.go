@@ -139,7 +139,7 @@ func series(q *QuerySnapshot) (in, proc, dur []float64) {
 	n := len(q.Progress)
 	in, proc, dur = make([]float64, n), make([]float64, n), make([]float64, n)
 	for i, p := range q.Progress {
-		in[i], proc[i], dur[i] = p.InputRate, p.ProcessRate, p.Duration.Seconds()
+		in[i], proc[i], dur[i] = p.InputRate, p.ProcessRate, float64(p.Duration)/float64(time.Millisecond)
 	}
 	return in, proc, dur
 }
@@ -208,6 +208,17 @@ func drawPhaseBar(v canvas.View, y int, q *QuerySnapshot) int {
 	if total(ps) == 0 {
 		v.Put(11, y, "shorter than 1 ms", canvas.Muted)
 		return y + 1
+	}
+	if v.Plain() { // the names, and no bar that they would explain
+		words, comma := safe.Line(""), safe.Line("")
+		for _, p := range ps {
+			words, comma = words+comma+p.Name+" "+f("%d", p.Took.Milliseconds()), ", "
+		}
+		for _, l := range widget.Wrap(words+" ms", v.W-13) {
+			v.Put(11, y, l, canvas.Text)
+			y++
+		}
+		return y
 	}
 	widget.PhaseBar(v, 11, y, max(10, min(90, v.W-17)), ps, canvas.Accent)
 	x := 11

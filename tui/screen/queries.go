@@ -2,6 +2,7 @@ package screen
 
 import (
 	"context"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -423,6 +424,10 @@ func (s *Queries) drawList(v canvas.View) {
 	}
 	rule(v, 0, 0, v.W, "Queries", note, s.pane == 0)
 	cols := queryCols
+	if v.Plain() { // the state stands before the name
+		cols = slices.Clone(cols)
+		cols[0].Width += 9
+	}
 	ws := widget.Layout(cols, v.W-4, 1)
 	widget.Header(v, 3, 1, 1, cols, ws, canvas.Muted)
 	focusable(v, takes(&s.pane, 0))

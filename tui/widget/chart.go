@@ -17,7 +17,7 @@ func Spark(v canvas.View, x, y, w int, values []float64, top float64, st canvas.
 		values = values[len(values)-w:]
 	}
 	if v.Plain() {
-		v.Fit(x, y, w, inWords(values), st)
+		v.Fit(x, y, w, inWords(values, w), st)
 		return
 	}
 	top = ceiling(values, top)
@@ -39,7 +39,7 @@ func Bars(v canvas.View, values []float64, top float64, st canvas.Style) {
 		values = values[len(values)-v.W:]
 	}
 	if v.Plain() {
-		v.Fit(0, v.H-1, v.W, inWords(values), st)
+		v.Fit(0, 0, v.W, inWords(values, v.W), st)
 		return
 	}
 	top = ceiling(values, top)
@@ -59,8 +59,8 @@ func Bars(v canvas.View, values []float64, top float64, st canvas.Style) {
 	}
 }
 
-// inWords says in numbers what a chart shows.
-func inWords(values []float64) safe.Line {
+// inWords says in numbers what a chart shows, in at most w cells where that can be.
+func inWords(values []float64, w int) safe.Line {
 	n, first, low, high := 0, 0.0, math.Inf(1), math.Inf(-1)
 	for _, f := range values {
 		if !(f >= 0) {
@@ -75,7 +75,10 @@ func inWords(values []float64) safe.Line {
 	if n == 0 {
 		return "no values"
 	}
-	return "first " + Rate(first) + " least " + Rate(low) + " most " + Rate(high) // the last stands beside the chart
+	if t := "first " + Rate(first) + " least " + Rate(low) + " most " + Rate(high); safe.Width(t) <= w {
+		return t // the last stands beside the chart
+	}
+	return Rate(low) + " to " + Rate(high)
 }
 
 func ceiling(values []float64, top float64) float64 {

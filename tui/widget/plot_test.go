@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"streamlab/internal/safe"
+
 	"streamlab/tui/canvas"
 )
 
@@ -41,5 +43,15 @@ func TestAgainstPutsMarksOverTheArea(t *testing.T) {
 	// One moment only: no scale, no crash, no division by zero.
 	if got := drawn(1, 1, func(v canvas.View) { Against(v, []float64{5}, []float64{5}, 5, 5, "●", canvas.Text, canvas.Text) }); got != "●" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// Without charts numbers say what they would show; where there is little room the least and the greatest do.
+func TestChartsInWordsFit(t *testing.T) {
+	values := []float64{402, 0, 1200}
+	for w, want := range map[int]safe.Line{40: "first 402 least 0 most 1.2k", 18: "0 to 1.2k"} {
+		if got := inWords(values, w); got != want || safe.Width(got) > w {
+			t.Errorf("on %d cells: %q, want %q", w, got, want)
+		}
 	}
 }
