@@ -54,3 +54,15 @@ func TestEveryConditionHasASQLStateUnlessSparkHasNone(t *testing.T) {
 		}
 	}
 }
+
+// A condition that is looked for in the text of the table is the one in the table.
+func TestFindIsLookup(t *testing.T) {
+	for name, want := range conditions() {
+		if got, ok := find(name); !ok || got != want {
+			t.Errorf("%s: found %v, %v; in the table %v", name, got, ok, want)
+		}
+	}
+	if c, ok := find("NO_SUCH_CONDITION_AT_ALL"); ok {
+		t.Errorf("found %v", c)
+	}
+}

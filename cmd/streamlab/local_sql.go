@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"streamlab/engine"
@@ -277,7 +278,8 @@ var sqliteFunctions = strings.Fields(`abs avg changes char coalesce concat conca
 	ntile nullif percent_rank printf quote random rank replace round row_number rtrim sign soundex sqlite_version strftime
 	substr substring sum time timediff total trim typeof unicode unixepoch upper`)
 
-var sparkFunctions = func() []string {
+// sparkFunctions takes a millisecond, which a process that shows no editor need not spend.
+var sparkFunctions = sync.OnceValue(func() []string {
 	var out []string
 	for _, f := range plan.Functions() {
 		if sqlWord(f.Name) {
@@ -285,7 +287,7 @@ var sparkFunctions = func() []string {
 		}
 	}
 	return out
-}()
+})
 
 func sqlWord(s string) bool {
 	ts := sql.Lex(s)
@@ -295,7 +297,7 @@ func sqlWord(s string) bool {
 // Functions lists the functions of a door.
 func (b *localLab) Functions(d screen.Door) []string {
 	if d == screen.SparkDoor {
-		return sparkFunctions
+		return sparkFunctions()
 	}
 	return sqliteFunctions
 }
