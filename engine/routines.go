@@ -69,7 +69,7 @@ func (r *statement) dropFunction(c *sql.Drop) (*DataFrame, error) {
 	switch {
 	case ok:
 		r.s.catalog.DropFunction(f)
-	case !c.Temporary && builtin(c.Name):
+	case builtin(c.Name):
 		return nil, errs.New("FORBIDDEN_OPERATION", "statement", "DROP", "objectType", "FUNCTION", "objectName", quoteParts(c.Name))
 	case !c.IfExists:
 		return nil, errs.New("ROUTINE_NOT_FOUND", "routineName", r.routine(c.Name, c.Temporary))

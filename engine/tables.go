@@ -162,12 +162,14 @@ func (s *Session) checkDefinition(d *catalog.Definition, query plan.Node, made b
 			return errs.New("COLUMN_ALREADY_EXISTS", "columnName", types.Quote(strings.ToLower(p)))
 		}
 		parts[strings.ToLower(p)] = true
-		if !d.Columns[k].Type.IsAtomic() {
-			return errs.New("INVALID_PARTITION_COLUMN_DATA_TYPE", "type", `"`+d.Columns[k].Type.SQL()+`"`)
-		}
 	}
 	if len(d.Columns) > 0 && len(d.PartitionBy) == len(d.Columns) {
 		return errs.New("ALL_PARTITION_COLUMNS_NOT_ALLOWED")
+	}
+	for _, p := range d.PartitionBy {
+		if t := d.Columns[d.Columns.Index(p)].Type; !t.IsAtomic() {
+			return errs.New("INVALID_PARTITION_COLUMN_DATA_TYPE", "type", `"`+t.SQL()+`"`)
+		}
 	}
 	if made {
 		return nil
@@ -181,7 +183,9 @@ func (s *Session) checkDefinition(d *catalog.Definition, query plan.Node, made b
 			return refuse("generated columns")
 		case f.Metadata[catalog.Identity] != "":
 			return refuse("identity columns")
-		case f.Type.Kind == types.Calendar:
+		case f.Type.Kind == types.Calendar,
+			strings.EqualFold(d.Provider, "csv") && f.Type.Kind >= types.Array && f.Type.Kind <= types.Struct,
+			strings.EqualFold(d.Provider, "text") && f.Type.Kind != types.String && !parts[strings.ToLower(f.Name)]:
 			return errs.New("UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE", "columnName", types.Quote(f.Name), "columnType", `"`+f.Type.SQL()+`"`, "format", formatName(d.Provider))
 		}
 		d.Columns[i].Nullable = true // files do not keep NOT NULL

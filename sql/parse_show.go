@@ -1,6 +1,11 @@
 package sql
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"streamlab/errs"
+)
 
 func (p *parser) describe() Statement {
 	start := p.next().Start
@@ -77,8 +82,12 @@ func (p *parser) show() Statement {
 		p.needAny("IN", "FROM")
 		name()
 		if p.anyKw("IN", "FROM") != "" {
-			if space := p.dotted(); len(s.Name) == 1 {
+			switch space := p.dotted(); {
+			case len(s.Name) == 1:
 				s.Name = append(space, s.Name...)
+			case !slices.EqualFunc(space, s.Name[:len(s.Name)-1], strings.EqualFold):
+				panic(failure{errs.New("SHOW_COLUMNS_WITH_CONFLICT_NAMESPACE", "namespaceA", backquoted(space), "namespaceB",
+					backquoted(s.Name[:len(s.Name)-1]))})
 			}
 		}
 	case "TBLPROPERTIES":
@@ -142,3 +151,6 @@ func (p *parser) needAnyShow() string {
 	p.unexpected("TABLES", "VIEWS", "COLUMNS", "FUNCTIONS", "SCHEMAS", "PARTITIONS", "TBLPROPERTIES", "CREATE", "CATALOGS")
 	return ""
 }
+
+// backquoted is a name as errors show it.
+func backquoted(parts []string) string { return "`" + strings.Join(parts, "`.`") + "`" }

@@ -240,9 +240,10 @@ func castToIntegral(from, to types.DataType, p castPolicy) caster {
 				i := sel.At(k)
 				x := i64At(src, i) / unit
 				if x < lo || x > hi {
-					if err := overflow(dst, src, i); err != nil {
-						return err
+					if !p.try { // with ANSI off, too
+						return castOverflow(sqlValue(src, i, p.conf), from, to)
 					}
+					SetNull(dst, i)
 					continue
 				}
 				putI64(dst, i, x)

@@ -267,6 +267,10 @@ func buildUniform(c *Call) (Expr, error) {
 		if err != nil {
 			return nil, err
 		}
+		if l == nil && c.Args[i].Type().IsNumeric() {
+			return nil, errs.New("DATATYPE_MISMATCH.NON_FOLDABLE_INPUT", "sqlExpr", quoted(text), "inputName", [...]string{"`min`", "`max`"}[i],
+				"inputType", "integer or floating-point", "inputExpr", quoted(c.Args[i].String()))
+		}
 		if l == nil || !l.Type().IsNumeric() && l.Type().Kind != types.Null {
 			return nil, WrongType(text, i, `"NUMERIC"`, c.Args[i])
 		}
@@ -307,7 +311,7 @@ func buildRandStr(c *Call) (Expr, error) {
 	n, ok := constInt(c.Args[0], c.Conf)
 	if !ok {
 		return nil, errs.New("DATATYPE_MISMATCH.NON_FOLDABLE_INPUT", "sqlExpr", quoted(c.Text()), "inputName", "`length`",
-			"inputType", "INT or SMALLINT", "inputExpr", quoted(c.Args[0].String()))
+			"inputType", "integer", "inputExpr", quoted(c.Args[0].String()))
 	}
 	if n < 0 {
 		return nil, errs.New("INVALID_PARAMETER_VALUE.LENGTH", "functionName", "`randstr`", "parameter", "`length`", "length", n)

@@ -293,6 +293,7 @@ func regexFunctions() []Function {
 		})))
 	add(fn("regexp_replace(str, regexp, rep[, position])", "Every match from a position on replaced; $1 and ${name} stand for groups.", buildRegexpReplace))
 	add(fn("regexp_count(str, regexp)", "Number of matches.", regexBuilder("regexp_count", "ss", 2, nil, tInt, func(ps *patterns) Kernel {
+		ps.function = "regexp_extract_all" // which Spark makes of it
 		return i32Rows(func(r *row) (int32, error) {
 			p, err := ps.get(r.bytes(1))
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"streamlab/errs"
+	"streamlab/sql/types"
 )
 
 // soundexCodes has the digit of each letter: '7' is ignored without separating, '0' separates.
@@ -130,6 +131,9 @@ func buildMask(c *Call) (Expr, error) {
 	text := c.Text()
 	names := []string{"", "upperChar", "lowerChar", "digitChar", "otherChar"}
 	for i := range c.Args {
+		if k := c.Args[i].Type().Kind; i > 0 && k != types.String && k != types.Null {
+			return nil, WrongType(text, i, `"STRING"`, c.Args[i])
+		}
 		if err := c.need(text, i, tString); err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -583,6 +584,9 @@ func (a *analyzer) execute(d *sql.Execute) Node {
 		es = append(es, x.expr(it.Expr))
 		if hasSubquery(es[len(es)-1]) {
 			a.fail(it, "UNSUPPORTED_EXPR_FOR_PARAMETER", "invalidExprSql", `"`+es[len(es)-1].String()+`"`)
+		}
+		if it.Alias != "" && slices.Contains(n.Names, it.Alias) {
+			a.fail(it, "EXEC_IMMEDIATE_DUPLICATE_ARGUMENT_ALIASES", "aliases", types.Quote(it.Alias))
 		}
 		n.Names = append(n.Names, it.Alias)
 	}

@@ -200,7 +200,7 @@ func (a *analyzer) insertValues(i *sql.Insert, g *target, q Node, order []int, f
 				a.fail(i, "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS", "tableName", g.name, "extraColumns", types.Quote(f.Name))
 			}
 			if at[k] >= 0 {
-				a.fail(i, "INCOMPATIBLE_DATA_FOR_TABLE.AMBIGUOUS_COLUMN_NAME", "tableName", g.name, "colName", types.Quote(f.Name))
+				a.fail(i, "INCOMPATIBLE_DATA_FOR_TABLE.AMBIGUOUS_COLUMN_NAME", "tableName", g.name, "colName", types.Quote(strings.ToLower(f.Name)))
 			}
 			at[k] = c
 		}

@@ -228,6 +228,11 @@ func (x *resolver) unary(n *sql.Unary) expr.Expr {
 	v := x.expr(n.X)
 	switch n.Op {
 	case "-":
+		if _, ok := n.X.(*sql.Param); ok { // a value is put into the text, where a minus is a part of the number
+			if l, ok := negated(v); ok {
+				return l
+			}
+		}
 		return x.build(n, "unary-", v)
 	case "+":
 		return x.build(n, "unary+", v)
@@ -711,4 +716,21 @@ func levenshtein(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// negated is a positive number of a parameter with a minus before it; ok is false for anything else.
+func negated(e expr.Expr) (*expr.Literal, bool) {
+	l, ok := e.(*expr.Literal)
+	if !ok || l.Value == nil || l.Value.IsNull(0) || !l.Value.Type.IsIntegral() || strings.HasPrefix(l.String(), "-") {
+		return nil, false
+	}
+	var n int64
+	if l.Value.Type.Kind == types.BigInt {
+		n = l.Value.I64[0]
+	} else if l.Value.Type.Kind == types.Int {
+		n = int64(l.Value.I32[0])
+	} else {
+		return nil, false
+	}
+	return expr.IntegralLit(-n, l.Value.Type.Kind), true
 }

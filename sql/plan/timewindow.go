@@ -121,9 +121,11 @@ func (x *resolver) timeWindow(f *sql.FuncCall) expr.Expr {
 	t := x.time(f, text)
 	x.windowBounds(f, text, size, slide, start)
 	id := fmt.Sprintf("window|%s|%d|%d|%d", identity(t), size, slide, start)
+	out := windowField("window", t)
+	out.Nullable = slide != size // several windows of a row are rows of an expansion, whose columns may be null to Spark
 	return x.appended(f, id, "window", func(child Node) Node {
 		return &TimeWindow{Child: child, Time: strip(t), Size: size, Slide: slide, Start: start,
-			Out: append(append(types.Schema{}, child.Schema()...), windowField("window", t))}
+			Out: append(append(types.Schema{}, child.Schema()...), out)}
 	})
 }
 

@@ -372,6 +372,7 @@ func (p *ddlParser) intervalType(at int) (DataType, error) {
 	}
 	p.next()
 	t := DataType{Kind: kind, From: from, To: from}
+	before, word := p.start, p.tok
 	if !p.accept("TO") {
 		return t, nil
 	}
@@ -379,8 +380,12 @@ func (p *ddlParser) intervalType(at int) (DataType, error) {
 	if !ok {
 		return t, p.unexpected()
 	}
-	if kind2 != kind || to <= from {
-		return t, p.failAt(at, "_LEGACY_ERROR_TEMP_0028", "from", yearOrDayUnit(kind, from), "to", yearOrDayUnit(kind2, to))
+	if kind2 != kind || kind == DayTime && to == Day {
+		return t, p.failAt(before, "PARSE_SYNTAX_ERROR", "error", "'"+word+"'", "hint", ": missing ')'")
+	}
+	if to <= from {
+		return t, p.failAt(at, "INVALID_INTERVAL_FORMAT.UNSUPPORTED_FROM_TO_EXPRESSION", "input", "", "from", yearOrDayUnit(kind, from),
+			"to", yearOrDayUnit(kind2, to))
 	}
 	p.next()
 	t.To = to
