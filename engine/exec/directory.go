@@ -31,6 +31,7 @@ const (
 	spanNumbered  = 16      // numbers for each row that there may be room for
 	mostNumbered  = 1 << 20 // that there is room for in all
 	mostPanes     = 1 << 12
+	pauseLearned  = 32 // chunks that are not looked up by number after one of which a third of the keys were new
 )
 
 // fits says whether keys are of the kind that a directory finds: a whole number and, behind it, the start of a pane.
@@ -60,21 +61,17 @@ func (d *directory) find(t *table, e *encoder, keys []*columnar.Vec, sel columna
 	}
 	d.rows += sel.N
 	out = out[:sel.N]
-	var worth bool
 	switch keys[0].Phys {
 	case columnar.PI8:
-		worth = findNumbered(d, t, e, keys, keys[0].I8, sel, out)
+		d.pause = findNumbered(d, t, e, keys, keys[0].I8, sel, out)
 	case columnar.PI16:
-		worth = findNumbered(d, t, e, keys, keys[0].I16, sel, out)
+		d.pause = findNumbered(d, t, e, keys, keys[0].I16, sel, out)
 	case columnar.PI32:
-		worth = findNumbered(d, t, e, keys, keys[0].I32, sel, out)
+		d.pause = findNumbered(d, t, e, keys, keys[0].I32, sel, out)
 	default:
-		worth = findNumbered(d, t, e, keys, keys[0].I64, sel, out)
+		d.pause = findNumbered(d, t, e, keys, keys[0].I64, sel, out)
 	}
 	d.t, d.age = t, t.age
-	if !worth {
-		d.pause = pauseCoded
-	}
 	return true
 }
 
@@ -94,11 +91,11 @@ func (d *directory) bytes() int64 {
 	return n
 }
 
-// findNumbered fills out, and says whether it was worth it.
-func findNumbered[T int8 | int16 | int32 | int64](d *directory, t *table, e *encoder, keys []*columnar.Vec, vals []T, sel columnar.Sel, out []uint32) bool {
+// findNumbered fills out, and says for how many chunks to pause since it was of little use.
+func findNumbered[T int8 | int16 | int32 | int64](d *directory, t *table, e *encoder, keys []*columnar.Vec, vals []T, sel columnar.Sel, out []uint32) (pause int) {
 	starts := keys[1].I64
 	var p numbers
-	runs, unplaced, from := 0, 0, starts[sel.At(0)]-1 // no row's pane
+	runs, learned, unplaced, from := 0, 0, 0, starts[sel.At(0)]-1 // no row's pane
 	if sel.All {
 		vals = vals[:len(out)]
 		for n, s := range starts[:len(out)] {
@@ -111,7 +108,7 @@ func findNumbered[T int8 | int16 | int32 | int64](d *directory, t *table, e *enc
 				g = p.groups[k]
 			}
 			if g == 0 {
-				g, p = d.learn(t, e, s, v, &unplaced)
+				g, p = d.learn(t, e, s, v, &learned, &unplaced)
 			}
 			out[n] = g - 1
 		}
@@ -127,17 +124,24 @@ func findNumbered[T int8 | int16 | int32 | int64](d *directory, t *table, e *enc
 				g = p.groups[k]
 			}
 			if g == 0 {
-				g, p = d.learn(t, e, s, v, &unplaced)
+				g, p = d.learn(t, e, s, v, &learned, &unplaced)
 			}
 			out[n] = g - 1
 		}
 	}
-	return max(4*runs, 2*unplaced) < len(out)
+	switch n := len(out); {
+	case 4*runs > n || 2*unplaced > n:
+		return pauseCoded
+	case 3*learned > n: // a key at a time is dearer than many at once
+		return pauseLearned
+	}
+	return 0
 }
 
 // learn looks a key up in the table, where it is put if it is new, and gives its group + 1 and its pane. The hash of the
 // key is only computed here.
-func (d *directory) learn(t *table, e *encoder, start, number int64, unplaced *int) (uint32, numbers) {
+func (d *directory) learn(t *table, e *encoder, start, number int64, learned, unplaced *int) (uint32, numbers) {
+	*learned++
 	w := e.lay.words
 	e.n, e.anyLong = 1, false
 	e.words, e.hash = grow(e.words[:0], w), grow(e.hash[:0], 1)
