@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -145,7 +146,7 @@ func newGallery(a *app, noStart bool) *gallery {
 	return &gallery{wright: &wright{a: a}, noStart: noStart, crashDesk: newCrashDesk(a), learning: newLearning()}
 }
 
-// Labs lists the shipped labs, then lab files of the current folder.
+// Labs lists the shipped labs, then lab files of the current folder, then those that were opened elsewhere.
 func (g *gallery) Labs(context.Context) ([]screen.LabEntry, error) {
 	list, err := shipped()
 	if err != nil {
@@ -156,6 +157,16 @@ func (g *gallery) Labs(context.Context) ([]screen.LabEntry, error) {
 		out = append(out, g.entry(s.lab, s.Name, false))
 	}
 	own, _ := filepath.Glob("*.yaml")
+	here, err := os.Getwd()
+	for _, f := range g.learning.read().Opened {
+		if !exists(f) || err == nil && filepath.Dir(f) == here {
+			continue // gone, or listed already
+		}
+		if near, e := filepath.Rel(here, f); err == nil && e == nil && filepath.IsLocal(near) {
+			f = near // as it was opened, most likely
+		}
+		own = append(own, f)
+	}
 	for _, f := range own {
 		l, err := lab.Load(f)
 		if err != nil {
@@ -188,6 +199,7 @@ func (g *gallery) Open(ctx context.Context, path string) (screen.Workbench, erro
 		}
 		return nil, err
 	}
+	g.learning.opened(w.Lab.File)
 	b.log = logEvents(w)
 	b.w, b.lesson, b.learning, b.crashes = w, g.wright.a.newLesson(w, g.learning), g.learning, g.crashDesk
 	if !g.noStart {

@@ -7,10 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"streamlab/internal/config"
+	"streamlab/labs"
 	"streamlab/tui/screen"
 )
 
@@ -29,6 +31,32 @@ type learned struct {
 	Version     int              `json:"version"`
 	Steps       map[string][]int `json:"steps"` // seen steps by lesson
 	Predictions []predicted      `json:"predictions"`
+	Opened      []string         `json:"opened,omitempty"` // files of the user's own labs, the last one first
+}
+
+// keptOpened bounds Opened.
+const keptOpened = 20
+
+// opened notes that a lab of the user's own was opened. A list that cannot be written is shorter, no more.
+func (l *learning) opened(file string) {
+	file, err := filepath.Abs(file)
+	if err != nil || shippedFile(file) {
+		return
+	}
+	if list := l.read().Opened; len(list) > 0 && list[0] == file {
+		return
+	}
+	_ = l.change(func(x *learned) {
+		list := slices.DeleteFunc(x.Opened, func(f string) bool { return f == file })
+		x.Opened = append([]string{file}, list[:min(len(list), keptOpened-1)]...)
+	})
+}
+
+// shippedFile says whether a file is a shipped lab, or the copy that one runs in.
+func shippedFile(file string) bool {
+	name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+	in := filepath.Base(filepath.Dir(file))
+	return slices.Contains(labs.Names(), name) && (in == name || in == "labs")
 }
 
 type predicted struct {

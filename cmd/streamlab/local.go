@@ -102,7 +102,7 @@ func (b *localLab) console(query string) *consoleText {
 // Lab says which lab this is.
 func (b *localLab) Lab() screen.LabInfo {
 	l := b.w.Lab
-	info := screen.LabInfo{Name: l.Name, Title: l.About, About: l.Teaches, Path: l.File, Folder: b.w.Session().Workspace()}
+	info := screen.LabInfo{Name: l.Name, About: l.Teaches, Path: l.File, Folder: b.w.Session().Workspace()}
 	info.Started, info.Lesson, info.Changed = b.started, lessonOf(l), b.file.changed()
 	b.mu.Lock()
 	if b.lesson != nil {

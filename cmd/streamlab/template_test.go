@@ -4,8 +4,10 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -131,4 +133,69 @@ func TestTheGalleryShowsTheCourse(t *testing.T) {
 		t.Errorf("%v %+v", err, es[0])
 	}
 	var _ screen.Maker = g
+}
+
+// Labs of the user's own that were opened are listed under the shipped ones, the last one first, wherever they are.
+func TestOwnLabsAreRemembered(t *testing.T) {
+	t.Setenv("STREAMLAB_CONFIG", t.TempDir())
+	far, here := t.TempDir(), t.TempDir()
+	t.Chdir(here)
+	ctx := context.Background()
+	var files []string
+	for _, dir := range []string{far, filepath.Join(here, "sub")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, "mine.yaml")
+		if err := os.WriteFile(file, []byte("lab: mine\nsources: {r: {format: rate}}\nqueries: [{queryName: q, from: r, format: noop}]\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	for _, path := range []string{"hello", files[0], files[1]} {
+		w, err := newGallery(&app{err: io.Discard}, true).Open(ctx, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := func() (out []string) {
+		es, err := newGallery(&app{}, true).Labs(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range es[len(labs.Names()):] {
+			if e.Title != "mine" || !e.Own {
+				t.Errorf("%+v", e)
+			}
+			out = append(out, e.Path)
+		}
+		return out
+	}
+	if got, want := own(), []string{filepath.Join("sub", "mine.yaml"), files[0]}; !slices.Equal(got, want) {
+		t.Errorf("listed %v, want %v", got, want)
+	}
+	if err := os.Remove(files[0]); err != nil {
+		t.Fatal(err)
+	}
+	if got := own(); len(got) != 1 {
+		t.Errorf("a file that has gone is listed: %v", got)
+	}
+}
+
+// The steps stand under the name that the gallery has, not under the sentence about the lab.
+func TestALessonIsCalledAsInTheGallery(t *testing.T) {
+	t.Chdir(t.TempDir())
+	w, err := newGallery(&app{err: io.Discard}, true).Open(context.Background(), "redelivery")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := w.Lab(); l.Name != "redelivery" || l.Title != "" {
+		t.Errorf("called %q and %q", l.Name, l.Title)
+	}
+	if err := w.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -384,7 +384,11 @@ func (s *CrashLab) drawCheck(v canvas.View, y int, sink CrashSink) int {
 		if note != "" {
 			note += " · "
 		}
-		note += f("line %d of %d, pgup pgdn", min(from+s.room, len(lines)), len(lines))
+		if last := min(from+s.room, len(lines)); last > 0 {
+			note += f("lines %d–%d of %d, pgup pgdn", max(from, 0)+1, last, len(lines))
+		} else {
+			note += f("%d lines, pgup pgdn", len(lines))
+		}
 	}
 	rule(v, 0, y, v.W, "check", note, false)
 	y++
