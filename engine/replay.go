@@ -97,6 +97,10 @@ func (r *replayer) trace(ctx context.Context, o TraceOptions) (*Trace, error) {
 		}
 	}
 	t, err := r.run(ctx, c)
+	if err != nil && c.Whole != nil && ctx.Err() == nil { // a column that the query does not read may be unreadable
+		c.Whole = nil
+		t, err = r.run(ctx, c)
+	}
 	c.Partial = nil // a second run would show the beginning again
 	if err != nil {
 		return nil, err
