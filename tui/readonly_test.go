@@ -27,3 +27,10 @@ func TestReadOnlyDisablesWhatChangesData(t *testing.T) {
 		t.Errorf("done: %v", b.Done)
 	}
 }
+
+// Also on a small screen a lab that must not be changed says that a query failed.
+func TestReadOnlyDoesNotHideFailures(t *testing.T) {
+	d := newDriver(t, 80, 24, screentest.New())
+	d.m.sh.ReadOnly, d.m.dirty = true, true
+	d.has("1 fail read-only")
+}

@@ -150,21 +150,25 @@ func (m *model) drawTabs(v canvas.View) {
 		v.Put(x-w, 0, t, st)
 		x -= w
 	}
+	apart := 2
+	if m.sh.Class == screen.S { // the counts are worth more than the space
+		apart = 1
+	}
 	if m.sh.Class != screen.S {
 		put(m.sh.Clock(m.sh.Now), canvas.Muted)
-		x -= 2
+		x -= apart
 	}
 	if m.opts.slow != nil && m.opts.slow() {
 		put("slow link", canvas.Warn)
-		x -= 2
+		x -= apart
 	}
 	if m.sh.Lab.Changed != "" {
 		put("file changed", canvas.Warn)
-		x -= 2
+		x -= apart
 	}
 	if m.sh.ReadOnly {
 		put("read-only", canvas.Warn)
-		x -= 2
+		x -= apart
 	}
 	if fail > 0 {
 		put(widget.Linef("%d fail", fail), canvas.Error|canvas.Bold)

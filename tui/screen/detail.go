@@ -2,6 +2,7 @@ package screen
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"streamlab/internal/safe"
@@ -222,16 +223,34 @@ func drawPhaseBar(v canvas.View, y int, q *QuerySnapshot) int {
 	}
 	widget.PhaseBar(v, 11, y, max(10, min(90, v.W-17)), ps, canvas.Accent)
 	x := 11
-	for _, p := range ps {
-		t := p.Shade + " " + p.Name + " " + f("%d", p.Took.Milliseconds())
-		if x+safe.Width(t) >= v.W {
-			break
-		}
+	for _, p := range fitting(ps, v.W-12) {
 		v.Put(x, y+1, p.Shade, canvas.Accent)
-		v.Put(x+2, y+1, p.Name+" "+f("%d", p.Took.Milliseconds()), canvas.Muted)
-		x += safe.Width(t) + 2
+		t := legend(p)
+		v.Put(x+2, y+1, t, canvas.Muted)
+		x += 2 + safe.Width(t) + 2
 	}
 	return y + 2
+}
+
+func legend(p widget.Part) safe.Line { return p.Name + " " + f("%d", p.Took.Milliseconds()) }
+
+// fitting are the parts that a legend on w cells has room for: the shortest are left out first.
+func fitting(ps []widget.Part, w int) []widget.Part {
+	ps = slices.Clone(ps)
+	for len(ps) > 0 {
+		need, least := -2, 0
+		for i, p := range ps {
+			need += 2 + safe.Width(legend(p)) + 2
+			if p.Took < ps[least].Took {
+				least = i
+			}
+		}
+		if need <= w {
+			break
+		}
+		ps = slices.Delete(ps, least, least+1)
+	}
+	return ps
 }
 
 // drawFacts is watermark, state, source and sink.
