@@ -79,10 +79,10 @@ type demanding interface {
 	demanded() *demand
 	// measure brings the counters of rows and bytes up to date.
 	measure()
-	// tables calls each for its ranges, which may give another table.
-	tables(each func(at int, t *table) *table)
-	// loadNothing notes what there is as of a view, all of which is away.
-	loadNothing(v *store.View) error
+	// at gives the table of a range, which may be set to another one, and its segments.
+	at(i int) (t **table, st *segmentStats)
+	// debt is the bytes of bases that were written ahead of deltas, as saveRanges counts them.
+	debt() *int64
 }
 
 // baseAfterAway is how many bytes of deltas a run writes before its first base, when state is away: a base would have
@@ -141,20 +141,19 @@ func (d *demand) bring(t *table, at int, set uint32) error {
 
 // release lets the buckets go that no batch has touched since one, and says how many groups that were.
 func (d *demand) release(o demanding, since int64) (groups int64) {
-	o.tables(func(_ int, t *table) *table {
-		leave := uint32(0)
-		for i := range t.buckets {
-			if t.away>>i&1 == 0 && t.buckets[i].used < since {
-				leave |= 1 << i
+	for i := range ranges {
+		at, _ := o.at(i)
+		t, leave := *at, uint32(0)
+		for b := range t.buckets {
+			if t.away>>b&1 == 0 && t.buckets[b].used < since {
+				leave |= 1 << b
 			}
 		}
-		if leave == 0 {
-			return t
+		if leave != 0 {
+			*at = t.packWithout(d.refs, leave)
+			groups += int64(t.live - (*at).live)
 		}
-		n := t.packWithout(d.refs, leave)
-		groups += int64(t.live - n.live)
-		return n
-	})
+	}
 	d.missing.Add(groups)
 	if groups > 0 {
 		d.far.forget() // it has not what has changed since
@@ -222,9 +221,13 @@ func (p *Plan) Resume(rows map[string]int64) error {
 			}
 			continue
 		}
-		if err := o.loadNothing(v); err != nil {
-			return err
+		for k := range ranges {
+			t, st := o.at(k)
+			if err := loadNothing(v, store.Shard{Operator: i, Range: k}, *t, st); err != nil {
+				return err
+			}
 		}
+		*o.debt() = baseAfterAway
 		o.demanded().missing.Store(n)
 		o.demanded().each = n / (ranges * buckets)
 		o.measure()
@@ -263,16 +266,14 @@ func (p *Plan) Fetch() (more bool, err error) {
 		if p.meter.share(0) >= watchAt {
 			return false, nil
 		}
-		o.tables(func(at int, t *table) *table {
-			if t.away != 0 && !more && err == nil {
-				more, err = true, o.demanded().bring(t, at, t.away&-t.away)
+		for i := range ranges {
+			at, _ := o.at(i)
+			if t := *at; t.away != 0 {
+				err := o.demanded().bring(t, i, t.away&-t.away)
+				o.measure()
+				p.measureState()
+				return err == nil, err
 			}
-			return t
-		})
-		if more {
-			o.measure()
-			p.measureState()
-			return err == nil, err
 		}
 	}
 	p.far.forget()

@@ -1,9 +1,6 @@
 package exec
 
-import (
-	"streamlab/columnar"
-	"streamlab/store"
-)
+import "streamlab/columnar"
 
 // need has the buckets that a batch touches in memory.
 func (o *stateAggregate) need(r *run, a *aggregateRange, i int, ps []*partialFold) error {
@@ -32,21 +29,11 @@ func (o *stateAggregate) demanded() *demand {
 	return &o.demand
 }
 
-func (o *stateAggregate) tables(each func(at int, t *table) *table) {
-	for i, a := range o.ranges {
-		a.t = each(i, a.t)
-	}
+func (o *stateAggregate) at(i int) (**table, *segmentStats) {
+	return &o.ranges[i].t, &o.ranges[i].stats
 }
 
-func (o *stateAggregate) loadNothing(v *store.View) error {
-	o.owed = baseAfterAway
-	for i, a := range o.ranges {
-		if err := loadNothing(v, store.Shard{Operator: o.demand.number, Range: i}, a.t, &a.stats); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (o *stateAggregate) debt() *int64 { return &o.owed }
 
 // need has the buckets that a batch touches in memory.
 func (o *dedup) need(r *run, i int) error {
@@ -79,18 +66,6 @@ func (o *dedup) demanded() *demand {
 	return &o.demand
 }
 
-func (o *dedup) tables(each func(at int, t *table) *table) {
-	for i, a := range o.ranges {
-		a.t = each(i, a.t)
-	}
-}
+func (o *dedup) at(i int) (**table, *segmentStats) { return &o.ranges[i].t, &o.ranges[i].stats }
 
-func (o *dedup) loadNothing(v *store.View) error {
-	o.owed = baseAfterAway
-	for i, a := range o.ranges {
-		if err := loadNothing(v, store.Shard{Operator: o.demand.number, Range: i}, a.t, &a.stats); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (o *dedup) debt() *int64 { return &o.owed }
