@@ -160,7 +160,7 @@ func (w *DataFrameWriter) SaveAsTable(ctx context.Context, table string) error {
 	s := w.d.s
 	if r, ok := s.catalog.Lookup(table); ok && r.View == nil {
 		if t, ok := r.Table.(*delta.Table); ok && (mode == SaveAppend || mode == SaveOverwrite) {
-			if mode == SaveAppend {
+			if _, where := w.options.Get("replaceWhere"); mode == SaveAppend || where || w.dynamicOverwrite() { // a part of the table
 				return w.saveDelta(ctx, mode, t.Log().Root)
 			}
 			return w.createAs(ctx, "CREATE OR REPLACE TABLE ", table)

@@ -38,6 +38,9 @@ func (r *statement) maintain(rel catalog.Relation, name []string, m catalog.Main
 		if operation == "HISTORY" || operation == "DETAIL" {
 			operation = "DESCRIBE " + operation
 		}
+		if rel.View != nil && operation == "OPTIMIZE" {
+			return nil, errs.New("EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE", "viewName", quoteParts(name), "operation", operation)
+		}
 		if operation == "OPTIMIZE" || operation == "DESCRIBE HISTORY" {
 			return nil, errs.New("DELTA_ONLY_OPERATION", "operation", operation)
 		}

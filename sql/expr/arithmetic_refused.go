@@ -87,8 +87,26 @@ func (a arithmetic) toNumber(e Expr) Expr {
 	return e
 }
 
+// timeAndText says whether one side is TIME and the other one takes its meaning from that: null, and below a minus a
+// text, too.
+func (a arithmetic) timeAndText(lt, rt types.DataType) bool {
+	if !a.conf.TimeType {
+		return false
+	}
+	if lt.Kind != types.Time {
+		lt, rt = rt, lt
+		if a.op == "+" {
+			return false
+		}
+	}
+	return lt.Kind == types.Time && (rt.Kind == types.Null || a.op == "-" && rt.Kind == types.String)
+}
+
 func (a arithmetic) plusRefused(l, r Expr) (done bool, err error) {
 	lt, rt := l.Type(), r.Type()
+	if a.timeAndText(lt, rt) {
+		return true, nil
+	}
 	switch {
 	case lt.Kind == types.Date && rt.IsInterval(), rt.Kind == types.Date && lt.IsInterval(),
 		anyTimestamp(lt) && (rt.Kind == types.YearMonth || rt.Kind == types.Null),
@@ -116,6 +134,9 @@ func (a arithmetic) plusRefused(l, r Expr) (done bool, err error) {
 
 func (a arithmetic) minusRefused(l, r Expr) (done bool, err error) {
 	lt, rt := l.Type(), r.Type()
+	if a.timeAndText(lt, rt) {
+		return true, nil
+	}
 	switch {
 	case lt.Kind == types.Time && (rt.Kind == types.Time || rt.Kind == types.DayTime),
 		lt.Kind == types.Date && rt.IsInterval(), anyTimestamp(lt) && rt.Kind == types.YearMonth,

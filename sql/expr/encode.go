@@ -289,7 +289,7 @@ func decodeText(dst, s []byte, charset string) ([]byte, error) {
 
 func buildDecode(c *Call) (Expr, error) {
 	if len(c.Args) < 2 {
-		return nil, wrongArity(c.Name, "> 1", len(c.Args))
+		return nil, wrongArity(c.Name, "2", len(c.Args))
 	}
 	if len(c.Args) == 2 {
 		return sig{in: "bs", out: tString, k: bytesRows(func(r *row, dst []byte) ([]byte, error) {
@@ -327,6 +327,10 @@ func toBinaryBuilder(try bool) func(c *Call) (Expr, error) {
 		text := c.Text()
 		format := "hex"
 		if len(c.Args) == 2 {
+			if !Foldable(c.Args[1]) {
+				return nil, errs.New("DATATYPE_MISMATCH.NON_FOLDABLE_INPUT", "sqlExpr", quoted(text), "inputName", "`fmt`",
+					"inputType", `"STRING"`, "inputExpr", quoted(c.Args[1].String()))
+			}
 			f, ok := constText(c.Args[1], c.Conf)
 			if !ok && c.Args[1].Nullable() {
 				return &Literal{Value: NullLit(tBinary).Value, Text: text}, nil
@@ -335,6 +339,9 @@ func toBinaryBuilder(try bool) func(c *Call) (Expr, error) {
 			switch format {
 			case "hex", "utf-8", "utf8", "base64":
 			default:
+				if try {
+					return &Literal{Value: NullLit(tBinary).Value, Text: text}, nil
+				}
 				return nil, errs.New("DATATYPE_MISMATCH.INVALID_ARG_VALUE", "sqlExpr", quoted(text), "inputName", "fmt",
 					"requireType", `case-insensitive "STRING"`, "validValues", "'hex', 'utf-8', 'utf8', or 'base64'", "inputValue", "'"+f+"'")
 			}

@@ -245,6 +245,9 @@ const (
 // roundBuilder builds round, bround, ceil and floor.
 func roundBuilder(mode rounding) func(c *Call) (Expr, error) {
 	return func(c *Call) (Expr, error) {
+		if (mode == up || mode == down) && len(c.Args) > 2 {
+			return nil, wrongArity(c.Name, "2", len(c.Args))
+		}
 		if err := c.Arity(1, 2); err != nil {
 			return nil, err
 		}

@@ -228,6 +228,8 @@ func randomCall(c *Call, name string, t types.DataType, text string, n int, kern
 			return nil, err
 		}
 		switch {
+		case l == nil && n == 0: // rand and randn
+			return nil, errs.New("SEED_EXPRESSION_IS_UNFOLDABLE", "exprWithSeed", quoted(c.Text()), "seedExpr", quoted(c.Args[n].String()))
 		case l == nil:
 			return nil, errs.New("DATATYPE_MISMATCH.NON_FOLDABLE_INPUT", "sqlExpr", quoted(c.Text()), "inputName", "`seed`",
 				"inputType", `("INT" or "BIGINT")`, "inputExpr", quoted(c.Args[n].String()))

@@ -236,6 +236,9 @@ func ParseInterval(text []byte, t types.DataType) (int64, error) {
 	if ok && neg {
 		v = -v
 	}
+	if !ok && t.Kind == types.YearMonth && t.From != t.To && yearsAndMonths.MatchString(body) {
+		return 0, errs.New("INVALID_INTERVAL_FORMAT.INTERVAL_PARSING", "input", body, "interval", "year-month")
+	}
 	if !ok || overflow {
 		return 0, unmatchedInterval(string(text), t)
 	}

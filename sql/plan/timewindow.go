@@ -32,6 +32,10 @@ func (x *resolver) time(f *sql.FuncCall, text string) expr.Expr {
 	case types.Date, types.String, types.Null:
 		return expr.CastTo(e, types.Of(types.Timestamp), x.a.conf.Expr)
 	}
+	if e.Type().Kind == types.Time { // asked for as a cast, which there is not
+		x.fail(f, "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION", "sqlExpr", `"`+e.String()+`"`, "srcType", `"`+e.Type().SQL()+`"`,
+			"targetType", `"TIMESTAMP"`)
+	}
 	x.fail(f, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "sqlExpr", `"`+text+`"`, "paramIndex", "first",
 		"requiredType", `("(TIMESTAMP OR TIMESTAMP WITHOUT TIME ZONE)" or "STRUCT<start: TIMESTAMP, end: TIMESTAMP>" or "STRUCT<start: TIMESTAMP_NTZ, end: TIMESTAMP_NTZ>")`,
 		"inputSql", `"`+e.String()+`"`, "inputType", `"`+e.Type().SQL()+`"`)
