@@ -27,7 +27,7 @@ func (r *statement) describe(c *sql.Describe) (*DataFrame, error) {
 	case "FUNCTION":
 		return r.describeFunction(c)
 	case "HISTORY", "DETAIL":
-		return r.maintained(c.Name, c.Path, c.NameSpan, catalog.Maintenance{Operation: c.What})
+		return r.maintained(c.Name, c.Path, c.Span, catalog.Maintenance{Operation: c.What})
 	}
 	rel, err := r.relation(c.Name, c.NameSpan, plan.SearchPath(r.s.catalog))
 	if err != nil {

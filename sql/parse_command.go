@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"strconv"
 	"strings"
 
 	"streamlab/errs"
@@ -157,7 +158,7 @@ func (p *parser) set() Statement {
 	} else {
 		text := p.rest()
 		k, v, ok := strings.Cut(text, "=")
-		s.Key, s.Value, s.HasValue = unquoteKey(k), strings.TrimSpace(v), ok
+		s.Key, s.Value, s.HasValue = unquoteKey(k), unquoteKey(v), ok
 		if ok && s.Key == "" || strings.EqualFold(s.Key, "-v") || strings.ContainsAny(s.Key, " \t\n") {
 			p.failAt(Span{start, start + len(text) + 4}, errs.New("INVALID_SET_SYNTAX"))
 		}
@@ -182,6 +183,9 @@ func (p *parser) zoneOffset() string {
 		p.failAt(p.from(s), errs.New("PARSE_SYNTAX_ERROR", "error", "'INTERVAL'", "hint", ""))
 	}
 	h, m, _ := strings.Cut(l.Text, ":")
+	if n, err := strconv.Atoi(h); err == nil && (n > 18 || n < -18) {
+		p.failAt(Span{}, errs.New("INVALID_INTERVAL_FORMAT.TIMEZONE_INTERVAL_OUT_OF_RANGE", "input", l.Text))
+	}
 	if strings.HasPrefix(h, "-") {
 		sign, h = "-", h[1:]
 	}

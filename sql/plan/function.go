@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 
 	"streamlab/columnar"
@@ -113,10 +114,14 @@ func (x *resolver) userFunction(f *sql.FuncCall) expr.Expr {
 	}
 	args, given := x.a.callArguments(x, f, fn)
 	var shown []string
-	for i, e := range args {
+	last := slices.Index(given, true) // a default shows where a given argument follows
+	for i := range given {
 		if given[i] {
-			shown = append(shown, e.String())
+			last = i
 		}
+	}
+	for _, e := range args[:last+1] {
+		shown = append(shown, e.String())
 	}
 	for i, p := range fn.Params {
 		args[i] = x.a.argumentOf(f, args[i], p.Type)
