@@ -86,6 +86,22 @@ func TestCheckpointListTellsHeldFromDamaged(t *testing.T) {
 	}
 }
 
+// What another process holds is not known to be nothing, and of a checkpoint of which no range is known to be lost it
+// is said what can be done here.
+func TestCheckpointsSayWhatIsNotKnown(t *testing.T) {
+	d := newDriver(t, 80, 24, screentest.New())
+	damage(d)
+	d.m.sh.Bench.(*screentest.Bench).Break("orders_dedup", &screen.CheckpointInfo{Query: "orders_dedup", Location: "./orders", Whole: -1,
+		Problem: errs.New("CHECKPOINT_CORRUPT", "checkpointLocation", "./orders", "detail", "the database does not open")})
+	d.keys("2")
+	for _, l := range strings.Split(d.frame(), "\n") {
+		if strings.Contains(l, "held") && (strings.Contains(l, "none") || strings.Contains(l, "0 B")) {
+			t.Errorf("of a checkpoint that another process has: %s", l)
+		}
+	}
+	d.keys("down enter").has("“remove the checkpoint” among the commands (:)", "batch 0")
+}
+
 // A whole name needs no completion: enter is for the text, unless another was chosen.
 func TestEnterAfterAWholeNameIsForTheText(t *testing.T) {
 	d := newDriver(t, 120, 36, screentest.New()).keys("3").text("SELECT * FROM scores")

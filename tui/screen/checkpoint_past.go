@@ -123,6 +123,9 @@ func (s *Checkpoint) drawProblem(v canvas.View) {
 		put(f("streamlab checkpoint forget %s --accept-loss %d..%d", s.name, s.info.Lost[0], s.info.Lost[1]))
 		put(f("streamlab checkpoint rewind %s --to %d, or an older batch", s.name, s.info.Whole))
 		put("The first is “accept the loss” among the commands (:).")
+	case s.info.Problem.Condition != "NO_CHECKPOINT":
+		put("What of it is whole is not known. “remove the checkpoint” among the commands (:) puts it aside; the query then " +
+			"begins with batch 0.")
 	}
 }
 

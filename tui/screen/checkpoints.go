@@ -146,6 +146,9 @@ func (s *Checkpoints) Draw(v canvas.View) {
 			if len(c.Batches) > 0 {
 				last = c.Batches[len(c.Batches)-1]
 			}
+			if c.Problem != nil && c.Owner != "" && k < 5 { // another process has it: nothing is known
+				return "-", canvas.Muted
+			}
 			switch k {
 			case 1:
 				return widget.Count(int64(len(c.Batches))), canvas.Text
