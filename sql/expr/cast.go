@@ -76,7 +76,7 @@ func castGivesNull(from, to types.DataType, c Conf) bool {
 func NewCast(child Expr, to types.DataType, m CastMode, c Conf) (Expr, error) {
 	to = plainStrings(to)
 	from := child.Type()
-	if hasTime(to) && !c.TimeType && (from.Kind != types.Null || m != Implicit) {
+	if HasTime(to) && !c.TimeType && (from.Kind != types.Null || m != Implicit) {
 		return nil, errs.New("UNSUPPORTED_TIME_TYPE")
 	}
 	e := &Cast{Child: child, To: to, Mode: m, Conf: c}
@@ -129,17 +129,18 @@ func plainStrings(t types.DataType) types.DataType {
 	return t
 }
 
-func hasTime(t types.DataType) bool {
+// HasTime reports whether a type is TIME or holds it.
+func HasTime(t types.DataType) bool {
 	switch t.Kind {
 	case types.Time:
 		return true
 	case types.Array:
-		return hasTime(*t.Elem)
+		return HasTime(*t.Elem)
 	case types.Map:
-		return hasTime(*t.Key) || hasTime(*t.Elem)
+		return HasTime(*t.Key) || HasTime(*t.Elem)
 	case types.Struct:
 		for _, f := range t.Fields {
-			if hasTime(f.Type) {
+			if HasTime(f.Type) {
 				return true
 			}
 		}

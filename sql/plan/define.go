@@ -277,6 +277,9 @@ func (a *analyzer) columnField(c sql.ColumnDef) types.Field {
 		a.failWith(c.Type, &d)
 	}
 	a.check(c.Type, err)
+	if expr.HasTime(t) && !a.conf.Expr.TimeType {
+		a.failWith(nil, errs.New("UNSUPPORTED_TIME_TYPE"))
+	}
 	f := types.Field{Name: c.Name[len(c.Name)-1], Type: t, Nullable: !c.NotNull}
 	set := func(k, v string) {
 		if f.Metadata == nil {
