@@ -99,7 +99,7 @@ func TestCheckpointsSayWhatIsNotKnown(t *testing.T) {
 			t.Errorf("of a checkpoint that another process has: %s", l)
 		}
 	}
-	d.keys("down enter").has("“remove the checkpoint” among the commands (:)", "batch 0")
+	d.keys("down enter").has("“remove the checkpoint” among the commands", "begins with batch 0")
 }
 
 // A whole name needs no completion: enter is for the text, unless another was chosen.
