@@ -20,9 +20,10 @@ import (
 type remote struct {
 	open func() *store.View // nil: nothing may be away
 
-	mu   sync.Mutex
-	view *store.View
-	kept int // batches that it has been kept for
+	mu    sync.Mutex
+	view  *store.View
+	kept  int  // batches that it has been kept for
+	stale bool // something left that has changed since it was opened
 }
 
 // viewBatches is how many batches a view may be kept open, which keeps old state on disk.
@@ -48,6 +49,22 @@ func (f *remote) age() {
 	}
 }
 
+// outdate says that what leaves may have changed since the view was opened. Other workers still read it.
+func (f *remote) outdate() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stale = true
+}
+
+// renew ends a view that is outdated; nobody reads it any more.
+func (f *remote) renew() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.stale {
+		f.drop()
+	}
+}
+
 // forget ends the view.
 func (f *remote) forget() {
 	f.mu.Lock()
@@ -59,7 +76,7 @@ func (f *remote) drop() {
 	if f.view != nil {
 		f.view.Close()
 	}
-	f.view, f.kept = nil, 0
+	f.view, f.kept, f.stale = nil, 0, false
 }
 
 // demand brings buckets of an operator's tables into memory and lets them go.
@@ -121,7 +138,10 @@ func (d *demand) need(r *run, o demanding, t *table, at int, set uint32) (*table
 	if m.share(t.bytes()-before) >= leaveAt {
 		live := t.live
 		t = t.packWithout(d.refs, allBuckets&^set&^t.away)
-		d.missing.Add(int64(live - t.live))
+		if live != t.live {
+			d.missing.Add(int64(live - t.live))
+			d.far.outdate()
+		}
 	}
 	m.of(r.p, o).state.Add(t.bytes() - before)
 	return t, m.room()
@@ -166,9 +186,10 @@ func (d *demand) release(o demanding, since int64) (groups int64) {
 // one did not touch.
 const (
 	watchAt     = 50
-	leaveAt     = 80
 	restBatches = 16
 )
+
+var leaveAt int64 = 80 // tests make it 0: then all buckets leave that a batch does not need when it needs others
 
 // relieve lets buckets go after a batch, if memory is scarce. peak is what the batch held beside the state.
 func (p *Plan) relieve(batch, peak int64) {

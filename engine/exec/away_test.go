@@ -24,6 +24,11 @@ func TestAwayIsAsPresent(t *testing.T) {
 	came, left, fetched := 0, int64(0), 0
 	property(t, func(t *rapid.T) {
 		defer basesOften(0)()
+		scarce, usual := rapid.Bool().Draw(t, "memory is scarce"), leaveAt
+		if scarce {
+			leaveAt = 0
+		}
+		defer func() { leaveAt = usual }()
 		q := rapid.SampledFrom(queries).Draw(t, "query")
 		open := func() *store.Checkpoint {
 			cp, err := store.Open("", store.Options{InMemory: true})
@@ -50,6 +55,9 @@ func TestAwayIsAsPresent(t *testing.T) {
 			for range rapid.IntRange(0, 12).Draw(t, "rows") {
 				in = append(in, event{k: rapid.SampledFrom([]string{"", "x", "y", "a key that is longer than sixteen bytes"}).Draw(t, "k"),
 					t: 1, v: int32(rapid.IntRange(0, 200).Draw(t, "v"))})
+			}
+			if scarce {
+				away.p.SetBudget(1<<40, 0)
 			}
 			before := demanded().demanded().missing.Load()
 			want, got := present.run(in), away.run(in)

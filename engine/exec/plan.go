@@ -315,6 +315,7 @@ func (p *Plan) fill() {
 // Save gives what the batch changed to the checkpoint's batch and ends the batch for the tables.
 func (p *Plan) Save(b *store.Batch) error {
 	now := p.meter.memory()
+	p.far.renew()
 	defer p.far.age()
 	for i, s := range p.stateful {
 		start := p.conf.Now()
